@@ -23,8 +23,10 @@ from bench import (
     examples,
     flatpack,
     follow,
+    foretold,
     fuzz,
     large,
+    libraries,
     page,
     prove,
     public,
@@ -559,3 +561,12 @@ def test_a_command_that_is_asked_for_help_measures_nothing(
         importlib.import_module(f"bench.{name}").main()
     assert not ended.value.code
     assert "usage" in capsys.readouterr().out
+
+
+def test_the_blind_test_has_the_tasks_that_were_measured() -> None:
+    rows = dict(foretold.blind("copy"))
+    assert list(rows) == ["copy 1e8 f32"]
+    assert rows["copy 1e8 f32"]["bound"] == "copies"
+    (shape,) = {np.shape(one) for one in libraries.TASKS["dot 5e7 f32"].stand_ins()}
+    assert shape == (50_000_000,)
+    assert libraries.TASKS["stencil 4096^2 10 steps"].stand_ins()[0] == 10

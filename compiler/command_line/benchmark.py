@@ -14,8 +14,12 @@ from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompileError, UsageError
 from compiler.driver.disk import read_program
 from compiler.driver.tuning_file import with_tuning
+from compiler.explain import foretold_times
 from compiler.protocol.kinds import OfProgram
+from compiler.protocol.source_costs import EntryTime
 from compiler.testing import cases
+from compiler.testing.blocks import Trial
+from compiler.testing.foretold import of_test
 from compiler.testing.measuring import Measured, Measuring, checked, is_unfit
 from compiler.testing.suite import beside, programs
 
@@ -30,6 +34,8 @@ class DataSet:
     measured: Measured | str
     other: Measured | str | None = None
     """on the back end that it is compared with"""
+    foretold: EntryTime | None = None
+    """on a GPU, where that is asked for"""
 
 
 def measured(path: Path, how: Measuring) -> Iterator[DataSet]:
@@ -50,7 +56,8 @@ def measured(path: Path, how: Measuring) -> Iterator[DataSet]:
         if any(cases.skipped(tags - {"notest"}, one) for one in backends):
             continue
         found = [_measured(asked, number, one, path, how) for one in backends]
-        yield DataSet(key, trial.name, *found)
+        other = found[1] if how.against else None
+        yield DataSet(key, trial.name, found[0], other, _foretold(asked, trial, path, how))
 
 
 def _measured(
@@ -61,6 +68,17 @@ def _measured(
         return checked(asked, number, backend, beside(path), how)
     except CompileError as error:
         return error.message
+
+
+def _foretold(asked: OfProgram, trial: Trial, path: Path, how: Measuring) -> EntryTime | None:
+    """What a test takes on a GPU, where it is measured on one, or would be."""
+    if "cuda" not in (how.backend, how.against):
+        return None
+    try:
+        manner = cases.Manner("c", seconds=how.deadline, load=beside(path))
+        return of_test(asked, trial.entry, cases.prepared(asked, trial, manner))
+    except CompileError:
+        return None  # which is told where it is measured
 
 
 def as_json(found: Sequence[DataSet]) -> dict[str, Any]:
@@ -107,7 +125,7 @@ def shown(us: float) -> str:
 def line(one: DataSet, before: Measured | None, how: Measuring) -> str:
     """What is said of a data set."""
     if isinstance(one.measured, str):
-        return f"  {one.name}: FAILED: {one.measured}"
+        return f"  {one.name}: FAILED: {one.measured}{_on_gpu(one)}"
     now = one.measured
     low, high = (shown(us) for us in now.interval)
     parts = [
@@ -122,7 +140,15 @@ def line(one: DataSet, before: Measured | None, how: Measuring) -> str:
         parts.append(f"{how.against} {shown(one.other.median)}, {ratio(now, one.other)} that")
     elif one.other is not None:
         parts.append(f"{how.against} FAILED: {one.other}")
-    return ", ".join(parts)
+    return ", ".join(parts) + _on_gpu(one)
+
+
+def _on_gpu(one: DataSet) -> str:
+    """A line below, with what a test takes on a GPU by what is foretold."""
+    if one.foretold is None:
+        return ""
+    lines = foretold_times.told({"foretold": [one.foretold], **one.foretold})  # type: ignore
+    return "".join(f"\n    {line}" for line in lines)
 
 
 def ratio(now: Measured, other: Measured) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from compiler.base.errors import CompileError
 from compiler.driver import explanations
 from compiler.driver.answers import remark_json
@@ -11,9 +13,9 @@ from compiler.explain.lifetimes import PROPOSED_OTHER, PROPOSED_SIZE
 from compiler.explain.source_costs import Gathered, repeated, source_costs
 from compiler.ir import random_values
 from compiler.protocol import proofs
-from compiler.protocol.accesses import AccessesRequest, WarpAccess
+from compiler.protocol.accesses import AccessesAnswer, AccessesRequest, WarpAccess
 from compiler.protocol.answering import answers
-from compiler.protocol.source_costs import COSTS, CostsAnswer, CostsRequest
+from compiler.protocol.source_costs import COSTS, CostsAnswer, CostsRequest, EntryTime
 
 MOST_ENTRIES = 8
 """The accesses of so many entry points are predicted."""
@@ -30,11 +32,13 @@ def costs(asked: CostsRequest) -> CostsAnswer:
     attempts = explanations.attempts(proofs.AttemptsRequest(*program))["attempts"]
     checks = explanations.bounds(proofs.BoundsRequest(*program))["accesses"]
     accesses: list[WarpAccess] = []
+    foretold: list[EntryTime] = []
     unknown = _switched_off(asked)
     for name, own in list(of_entries.items())[:MOST_ENTRIES]:
         try:
-            request = AccessesRequest(*program, entry=name, sizes=own)
-            accesses += explanations.accesses(request)["accesses"]
+            answer = explanations.accesses(AccessesRequest(*program, entry=name, sizes=own))
+            accesses += answer["accesses"]
+            foretold += _times(name, answer)
         except CompileError as error:
             unknown.append(f"What `{name}` costs on a GPU is not known: {error.message}")
     if left := entries[MOST_ENTRIES:]:
@@ -49,7 +53,21 @@ def costs(asked: CostsRequest) -> CostsAnswer:
         target_named(work.options.target).in_step,
         work.options.disabled,
     )
-    return {"ok": True, "costs": source_costs(told, sizes), "sizes": sizes, "unknown": unknown}
+    return {
+        "ok": True,
+        "costs": source_costs(told, sizes),
+        "sizes": sizes,
+        "foretold": foretold,
+        "unknown": unknown,
+    }
+
+
+def _times(entry: str, answer: AccessesAnswer) -> Iterator[EntryTime]:
+    """What a run takes on the device whose times were compared with measured ones."""
+    for one in answer.get("foretold", ()) if answer["kernels"] else ():
+        if one["measured"]:
+            words = {"how_far": answer["how_far"], "unsure": answer["unsure"]}
+            yield {**one, "entry": entry, **words}  # type: ignore[typeddict-item]
 
 
 def _sizes(asked: CostsRequest, entry: str) -> dict[str, int]:

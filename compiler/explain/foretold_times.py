@@ -16,6 +16,14 @@ MUCH = 0.1
 """Part of the instructions of a run whose number depends on data, from where on that is told."""
 
 
+NEVER = "from its data sheet, never measured"
+
+
+def how_far(sheet: DataSheet) -> str:
+    """How far off times on a device are, in words."""
+    return HOW_FAR if sheet.measured else NEVER
+
+
 def _told(seconds: float, bound: str, sheet: DataSheet) -> ForetoldTime:
     return {
         "device": sheet.name,
@@ -57,7 +65,7 @@ def unsure(predicted: Prediction) -> str:
 def told(answer: Costs) -> Iterator[str]:
     """The times in lines, for people."""
     for one in answer.get("foretold", ()):
-        sure = answer["how_far"] if one["measured"] else "from its data sheet, never measured"
+        sure = answer["how_far"] if one["measured"] else NEVER
         yield f"foretold: {one['ms']:g} ms on {one['device']}, bound by {one['bound']} ({sure})"
     if answer.get("unsure"):
         yield f"foretold times may be far off: {answer['unsure']}"

@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from math import prod
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -149,6 +150,9 @@ class _Planned(Device):
         """By kernel and blocks of threads, in order."""
         self.differ: dict[str, _Differing] = {}
         self.works: dict[str, Work] = {}
+        self.thresholds: Mapping[str, int] = {}
+        self.compared: dict[str, list[int]] = {}
+        """By threshold, the amounts that were compared with it."""
         self.reads = 0
         """How often the host waits for a number."""
         self.copies: list[int] = []
@@ -223,6 +227,14 @@ class _Planned(Device):
     def check(self) -> None:
         """No check fails."""
 
+    def reached(self, threshold: str, amount: Any) -> bool:
+        """Whether an amount of parallelism, which has to be known, reaches a threshold."""
+        found = int(amount)
+        amounts = self.compared.setdefault(threshold, [])
+        if found not in amounts:
+            amounts.append(found)
+        return found >= self.thresholds[threshold]
+
     def sure(self, count: Any) -> Any:
         """A number of rounds, which is right."""
         return count
@@ -253,6 +265,8 @@ class Prediction:
     works: dict[str, Work] = field(default_factory=dict)
     reads: int = 0
     copies: list[int] = field(default_factory=list)
+    compared: dict[str, list[int]] = field(default_factory=dict)
+    """by threshold that was given, the amounts that were compared with it"""
 
 
 def kernels_of(prog: imp.ImpProg, text: Text) -> dict[str, tuple[k.Kernel, tuple[Place, ...]]]:
@@ -267,8 +281,12 @@ def predict(
     entry: str,
     shapes: Sequence[Sequence[int] | None],
     numbers: Sequence[Value | None],
+    thresholds: Mapping[str, int] = MappingProxyType({}),
 ) -> Prediction:
-    """What a run costs for arrays of these shapes, and these numbers in between."""
+    """What a run costs for arrays of these shapes, and these numbers in between.
+
+    `thresholds`: of a text in which comparisons with them ask the device.
+    """
     code = plain(text)
     described = about(code)
     chosen = choose_entry(described, entry)
@@ -285,6 +303,7 @@ def predict(
     env["np"] = _Types()
     kernels = kernels_of(prog, text)
     device = _Planned(described, {name: kernel for name, (kernel, _) in kernels.items()})
+    device.thresholds = thresholds
     given = [by_name[slot["name"]] for slot in chosen["params"]]
     found = Prediction(device.launches)
     try:
@@ -296,6 +315,7 @@ def predict(
     except RuntimeError_ as error:
         found.because = error.message
     found.works, found.reads, found.copies = device.works, device.reads, device.copies
+    found.compared = device.compared
     for name, differing in device.differ.items():
         kernel, body = kernels[name]
         takes = instructions.taken(kernel, code.startswith(FMA))

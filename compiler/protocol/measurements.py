@@ -6,6 +6,7 @@ from typing import Annotated, TypedDict
 
 from compiler.base.dataclass import dataclass
 from compiler.protocol.kinds import Answer, AtLeast, OfProgram, Operation, Own, Says, Target
+from compiler.protocol.source_costs import EntryTime
 from compiler.protocol.tests import TestCase
 
 
@@ -29,6 +30,20 @@ class BenchAnswer(Answer):
     measured: Measurement
 
 
+class ForetellAnswer(Answer):
+    """What a test takes on a GPU."""
+
+    case: TestCase
+    foretold: EntryTime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForetellRequest(OfProgram):
+    """Foretell what one of a program's tests takes on a GPU. Nothing is run."""
+
+    case: Annotated[int, AtLeast(0), Says("is the number of a test")]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchRequest(OfProgram):
     """Measure one of a program's tests, once it has given what it should."""
@@ -41,6 +56,13 @@ class BenchRequest(OfProgram):
     """of each process"""
 
 
+FORETELL = Operation(
+    "foretell",
+    ForetellRequest,
+    ForetellAnswer,
+    {"source": "-- ==\n-- input { [1, 2] }\nentry main (xs: []i32) = xs\n", "case": 0},
+    answered_in="compiler.testing.foretold",
+)
 BENCH = Operation(
     "bench",
     BenchRequest,

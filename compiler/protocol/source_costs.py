@@ -6,6 +6,7 @@ from dataclasses import field
 from typing import Literal, NotRequired, TypedDict
 
 from compiler.base.dataclass import dataclass
+from compiler.protocol.accesses import ForetoldTime
 from compiler.protocol.kinds import Answer, Numbers, OfProgram, Operation, Span
 from compiler.protocol.proofs import WayOut
 
@@ -46,12 +47,24 @@ class SourceCost(TypedDict):
     fix: Remedy | None
 
 
+class EntryTime(ForetoldTime):
+    """What a run of an entry point takes on the device whose times were compared with measured."""
+
+    entry: str
+    how_far: str
+    """how far off such times are, in words"""
+    unsure: str
+    """why this one may be far off; empty if nothing is known to speak for that"""
+
+
 class CostsAnswer(Answer):
     """Costs, worst first, then what was saved, most first."""
 
     costs: list[SourceCost]
     sizes: dict[str, int]
     """of the entry points' arguments, by the author's names: what the numbers are for"""
+    foretold: NotRequired[list[EntryTime]]
+    """by entry point, for these sizes; answers of older links have none"""
     unknown: list[str]
     """what is not known of the program, in sentences"""
 

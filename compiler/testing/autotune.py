@@ -1,7 +1,8 @@
 """`stridescope autotune`: the thresholds with which the data sets of a program's tests run fastest.
 
 `tune.py` chooses what is run. The program is compiled once, as C that is given its thresholds when
-it runs and tells what they were compared with (`codegen/c/tuned.py`).
+it runs and tells what they were compared with (`codegen/c/tuned.py`), or its times on a GPU are
+foretold (`foretold.py`).
 """
 
 from __future__ import annotations
@@ -20,29 +21,29 @@ from compiler.codegen.c.runtime import SECTIONS
 from compiler.driver import api
 from compiler.driver.disk import read_program
 from compiler.driver.tuning_file import ENDING, values_in
+from compiler.explain.device_sheets import DataSheet
 from compiler.ir import nodes as ir
-from compiler.ir.values import Value
 from compiler.ir.walk import all_stms
 from compiler.parallel import tuning
 from compiler.protocol.kinds import OfProgram, Options
 from compiler.runtime import runner
 from compiler.testing import cases
+from compiler.testing.foretold import ForetoldProgram
 from compiler.testing.measuring import Measured, Measuring, is_unfit, repeated
 from compiler.testing.suite import beside
-from compiler.testing.tune import Outcome, ThresholdPlace, Tuned, branches, shown, tune
+from compiler.testing.tune import (
+    Outcome,
+    ThresholdPlace,
+    Tuned,
+    TuningInput,
+    branches,
+    shown,
+    tune,
+)
 
 CLOSE = 0.02
 """Times that differ by less than this part are the same."""
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class TuningInput:
-    """A test whose input the program is tuned on."""
-
-    name: str
-    entry: str
-    args: list[Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,8 @@ class TuningReport:
     data_sets: tuple[TuningInput, ...]
     before: tuple[float, ...]
     after: tuple[float, ...]
+    doubts: Mapping[str, str]
+    """by data set, why its times may be far off"""
 
     @property
     def warnings(self) -> list[str]:
@@ -63,11 +66,12 @@ class TuningReport:
             for one, before, after in pairs
             if after > before * (1 + 2 * CLOSE)
         ]
-        return [*self.found.problems, *slower]
+        doubts = (f"{name}: its times may be far off: {why}" for name, why in self.doubts.items())
+        return [*self.found.problems, *slower, *doubts]
 
 
 class _Program:
-    """A program that is compiled once for all thresholds."""
+    """A program that is compiled to C once for all thresholds."""
 
     def __init__(self, asked: OfProgram, how: Measuring) -> None:
         if missing := runner.why_not():
@@ -85,6 +89,7 @@ class _Program:
                 self.usual[stm.exp.name] = stm.exp.default
         self.text: Text = c_tuned.emit_tuned(work.result("imp", "c").prog, names)
         self.how = how
+        self.doubts: dict[str, str] = {}
         self._times: dict[tuple[str, tuple[int, ...]], tuple[float, ...]] = {}
 
     def outcome(self, on: TuningInput, thresholds: Mapping[str, int]) -> Outcome:
@@ -113,14 +118,18 @@ class _Program:
         return Outcome(Measured(found).median, compared, doubt=(high - low) / 2)
 
 
-def autotune(path: Path, options: Options, how: Measuring, say: Say) -> TuningReport | None:
+def autotune(
+    path: Path, options: Options, how: Measuring, say: Say, device: DataSheet | None = None
+) -> TuningReport | None:
     """Tune a program on its data sets; None if it has no thresholds.
+
+    By times of C that are measured, or by those that are foretold for a device.
 
     Errors: `UsageError` where no test has an input, and those of the program.
     """
     program = read_program(path)
     asked = OfProgram(program.source, options, program.files, program.main)
-    one = _Program(asked, how)
+    one = _Program(asked, how) if device is None else ForetoldProgram(asked, device)
     if not one.order:
         return None
     sets = _data_sets(asked, path, how)
@@ -141,7 +150,7 @@ def autotune(path: Path, options: Options, how: Measuring, say: Say) -> TuningRe
     for data_set in sets:
         before.append(one.outcome(data_set, {}).time)
         after.append(one.outcome(data_set, found.values).time)
-    return TuningReport(found, tuple(sets), tuple(before), tuple(after))
+    return TuningReport(found, tuple(sets), tuple(before), tuple(after), one.doubts)
 
 
 def _data_sets(asked: OfProgram, path: Path, how: Measuring) -> list[TuningInput]:

@@ -30,6 +30,7 @@ from dataclasses import field
 
 from compiler.base.dataclass import dataclass
 from compiler.ir.sizes import HIGH
+from compiler.ir.values import Value
 from compiler.protocol.storage import Forest, TreeNode
 
 INFINITE = HIGH
@@ -85,6 +86,15 @@ Run = Callable[[int, Mapping[str, int]], Outcome]
 """Runs on a data set, by its number, with thresholds by name; asked again, it knows more."""
 _AGAIN = 3
 """So often two runs are repeated of which it is in doubt which takes longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class TuningInput:
+    """A test whose input a program is tuned on."""
+
+    name: str
+    entry: str
+    args: list[Value]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import type { Link } from "./link";
 import { dropdown } from "./menus";
 import { sameText, UNREACHED, type Model, type Text } from "./model";
 import { Keyed, NumberField } from "./number_field";
+import { inShort } from "./panes/foretold";
 import type { Share } from "./panes/pane";
 import { excerpt, hueAt, hueOf, placeName } from "./spans";
 import type { CostsAnswer, SourceCost, Span, WayOut } from "./types";
@@ -148,7 +149,10 @@ export class AnswerLine {
   }
 
   private about(place: Span | null): (Node | string)[] {
-    if (!place) return [h("strong", {}, "The program")];
+    if (!place) {
+      const longest = [...(this.shown?.answer.foretold ?? [])].sort((a, b) => b.ms - a.ms)[0];
+      return [h("strong", {}, "The program"), ...(longest ? [" ", inShort(longest)] : [])];
+    }
     const text = excerpt(this.model.textAt(place), place, 40);
     return [h("strong", { class: `answer-place ${hueOf(hueAt(place))}` }, placeName(place)), " ", h("code", {}, text)];
   }

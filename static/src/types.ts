@@ -1275,6 +1275,41 @@ export interface Difference {
   found: string;
 }
 
+/** Foretell what one of a program's tests takes on a GPU. Nothing is run. */
+export interface ForetellRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+  case: number;
+}
+
+/** What a test takes on a GPU. */
+export interface ForetellAnswer {
+  ok: true;
+  case: TestCase;
+  foretold: EntryTime;
+}
+
+/** What a run of an entry point takes on the device whose times were compared with measured. */
+export interface EntryTime {
+  device: string;
+  ms: number;
+  /** what takes longest */
+  bound: string;
+  /** whether such times were compared with measured ones on this device */
+  measured: boolean;
+  entry: string;
+  /** how far off such times are, in words */
+  how_far: string;
+  /** why this one may be far off; empty if nothing is known to speak for that */
+  unsure: string;
+}
+
 /** Measure one of a program's tests, once it has given what it should. */
 export interface BenchRequest {
   /** the program's text */
@@ -2376,6 +2411,8 @@ export interface CostsAnswer {
   costs: SourceCost[];
   /** of the entry points' arguments, by the author's names: what the numbers are for */
   sizes: Record<string, number>;
+  /** by entry point, for these sizes; answers of older links have none */
+  foretold?: EntryTime[];
   /** what is not known of the program, in sentences */
   unknown: string[];
 }
@@ -2555,6 +2592,8 @@ export interface Operations {
   tests: { request: TestsRequest; answer: TestsAnswer };
   /** Run one of a program's tests. */
   test: { request: TestRequest; answer: TestAnswer };
+  /** Foretell what one of a program's tests takes on a GPU. Nothing is run. */
+  foretell: { request: ForetellRequest; answer: ForetellAnswer };
   /** Measure one of a program's tests, once it has given what it should. */
   bench: { request: BenchRequest; answer: BenchAnswer };
   /** Run the directives of a literate program. */

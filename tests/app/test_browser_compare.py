@@ -57,6 +57,8 @@ def test_what_is_pinned_stands_against_the_program_as_it_is_now(page: Page) -> N
     expect(page.locator(".chip[data-stage=fused]")).to_contain_text("vs A: +2 maps")
     expect(compare(page)).to_contain_text("only in A")
     expect(compare(page).get_by_role("group", name=re.compile("Memory"))).to_contain_text("main")
+    times = compare(page).get_by_role("group", name=re.compile("Foretold, for the sizes"))
+    expect(times.get_by_role("cell", name=re.compile("about .* ms on an H200"))).to_have_count(2)
     page.reload()
     expect(differs(page, "Fused")).to_contain_text("+2 maps")
     compare(page).get_by_role("button", name="Unpin").click()

@@ -90,6 +90,7 @@ def test_tests_are_measured_and_compared_with_what_was_before(page: Page) -> Non
     failed = page.get_by_role("region", name="Not measured").get_by_role("listitem")
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text(re.compile(r"\d (µs|ms)"))
+    expect(rows).to_contain_text(re.compile(r"foretold: about [0-9.]+ ms on an H200"))
     expect(failed).to_have_count(2)
     expect(failed.nth(0)).to_contain_text("should be")
     expect(failed.nth(1)).to_contain_text("not measured")

@@ -10,6 +10,7 @@ import pytest
 from compiler.__main__ import main
 from compiler.command_line.benchmark import earlier, ratio, shown
 from compiler.driver.worker import answer
+from compiler.runtime import device_process
 from compiler.runtime.runner import compiler_available
 from compiler.testing.measuring import LEAST_SECONDS, Measured
 
@@ -192,3 +193,24 @@ def test_a_program_that_cannot_be_read_is_told_and_the_others_are_measured(
     assert f"{tmp_path}/a.fut: FAILED\n{tmp_path}/a.fut:3:1: error[S007]" in told
     assert f"{tmp_path}/b.fut: FAILED" in told
     assert f"{tmp_path}/c.fut:\n" in told
+
+
+def test_what_a_test_takes_on_a_gpu_is_foretold() -> None:
+    found = answer({"op": "foretell", "source": BENCHED, "case": 0})["foretold"]
+    assert (found["device"], found["entry"], found["unsure"]) == ("H200", "sum", "")
+    assert 0 < found["ms"] < 1
+    error = answer({"op": "foretell", "source": BENCHED, "case": 9})["error"]
+    assert "There is no test 9" in error["message"]
+
+
+@pytest.mark.skipif(not device_process.why_not(), reason="there is a GPU")
+def test_without_a_gpu_its_times_are_foretold(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "sum.fut"
+    program.write_text("-- ==\n-- input { [1, 2] } output { 3 }\n\n" + "entry main = i32.sum\n")
+    assert main(["bench", str(program), "--backend", "cuda"]) == 1
+    said = capsys.readouterr().out
+    assert "FAILED" in said
+    assert "foretold: " in said
+    assert " ms on H200, bound by " in said

@@ -135,3 +135,5 @@ def test_how_far_off_times_are_is_what_was_measured() -> None:
     assert HOW_FAR == "a factor of 2 off at most in 9 of 10 programs that were measured"
     assert figures["not fitted"]["within 2"] >= 0.9
     assert figures["not fitted"]["programs"] >= 20
+    assert figures["blind"]["within 2"] >= 0.9
+    assert figures["blind"]["programs"] >= 20

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +13,15 @@ from compiler.__main__ import main
 from compiler.base.errors import UsageError
 from compiler.codegen.c import tuned as c_tuned
 from compiler.driver.tuning_file import values_in
+from compiler.explain.device_sheets import BY_ID
 from compiler.ir import nodes as ir
 from compiler.ir.walk import all_stms
 from compiler.parallel import tuning
+from compiler.protocol.kinds import OfProgram
 from compiler.runtime import runner
 from compiler.testing import autotune
-from compiler.testing.tune import INFINITE, ThresholdPlace, branches
+from compiler.testing.foretold import ForetoldProgram
+from compiler.testing.tune import INFINITE, ThresholdPlace, TuningInput, branches
 from testing.compiling import compiled
 
 VARIES = """
@@ -114,3 +119,57 @@ def test_without_thresholds_or_inputs_there_is_nothing_to_tune(
     how = autotune.measuring("", 1.0, 1, 60.0)
     with pytest.raises(UsageError, match="No test of the program has an input"):
         autotune.autotune(path, {}, how, lambda _: None)
+
+
+FORETOLD = """
+-- ==
+-- "few" input { [[1f32, 2f32], [3f32, 4f32]] }
+-- "wide" random input { [64][100000]f32 }
+entry main [n][m] (a: [n][m]f32): [n]f32 =
+  map (\\r -> f32.sum (map f32.exp r) / f32.maximum r) a
+"""
+
+
+def foretold_times(source: str, shape: tuple[int, int]) -> dict[tuple[int, ...], float]:
+    """The times with each threshold met or not, by themselves."""
+    program = ForetoldProgram(OfProgram(source, {"target": "cuda"}), BY_ID["h200"])
+    on = TuningInput("one", "main", [np.zeros(shape, np.float32)])
+    names = list(program.usual)
+    every = itertools.product((0, INFINITE), repeat=len(names))
+    return {
+        values: program.outcome(on, dict(zip(names, values, strict=True))).time for values in every
+    }
+
+
+def test_thresholds_are_tuned_by_times_that_are_foretold(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a device, and as fast as the best of all ways to set the thresholds."""
+    path = tmp_path / "rows.fut"
+    path.write_text(FORETOLD, "utf-8")
+    assert main(["autotune", str(path), "--backend", "cuda", "--entry", "main"]) == 0
+    said = capsys.readouterr()
+    assert "2 data sets" in said.err
+    assert "Times are foretold for H200" in said.out
+    values = values_in(tmp_path / "rows.fut.tuning")
+    times = foretold_times(FORETOLD, (64, 100_000))
+    assert max(times.values()) > 5 * min(times.values())
+    program = ForetoldProgram(OfProgram(FORETOLD, {"target": "cuda"}), BY_ID["h200"])
+    on = TuningInput("wide", "main", [np.zeros((64, 100_000), np.float32)])
+    assert program.outcome(on, values).time <= min(times.values()) * (1 + autotune.CLOSE)
+
+
+def test_foretold_runs_compare_the_amounts_that_runs_compare() -> None:
+    program = ForetoldProgram(OfProgram(NESTED, {"target": "cuda"}), BY_ID["h200"])
+    on = TuningInput("", "main", [np.zeros((3, 4, 5), np.int64), np.int64(2)])
+    told = program.outcome(on, {}).compared
+    _, seen = run(NESTED, {}, np.zeros((3, 4, 5), np.int64), 2)
+    assert {tuple(found) for found in told.values()} >= {tuple(found) for found in seen.values()}
+
+
+def test_a_run_that_depends_on_data_is_not_tuned_by_guesses() -> None:
+    program = ForetoldProgram(OfProgram(VARIES, {"target": "cuda"}), BY_ID["h200"])
+    on = TuningInput("", "main", [np.array([1, 2]), np.arange(2)])
+    found = program.outcome(on, {})
+    assert found.time == math.inf
+    assert "depends on the data" in found.failure

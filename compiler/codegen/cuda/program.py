@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain, count
+from types import MappingProxyType
 
 from compiler.base.context import Ctx
 from compiler.base.names import Name
@@ -36,8 +37,12 @@ FMA = Rule(
 HOST_MARK = "// ---- host program: Python over CUDA's driver ----"
 
 
-def emit(prog: imp.ImpProg, ctx: Ctx) -> Text:
-    """Kernels, then the host program after `HOST_MARK`."""
+def emit(prog: imp.ImpProg, ctx: Ctx, tuned: Mapping[Name, str] = MappingProxyType({})) -> Text:
+    """Kernels, then the host program after `HOST_MARK`.
+
+    `tuned`: comparisons with thresholds, by name, that ask the device, which only one does that
+    notes what would be launched.
+    """
     scalars = CudaScalars()
     sites: list[tuple[Prov, tuple[str | SE, ...]]] = []
     kernels = DeviceCode(scalars, sites, count())
@@ -55,6 +60,7 @@ def emit(prog: imp.ImpProg, ctx: Ctx) -> Text:
         return made
 
     host = Host(kernels.numbers, sites, kernels.launched, most, rounds, looking.loops)
+    host.tuned = tuned
     host.line("from compiler.codegen.py_runtime import *")
     for applied in prog.applied:
         kernels.scalar_function(applied)

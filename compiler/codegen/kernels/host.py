@@ -32,7 +32,7 @@ from compiler.codegen.py_scalar import (
 )
 from compiler.codegen.signature import symbol
 from compiler.dialect.visiting import NodeRules
-from compiler.ir.nodes import SE, ZERO
+from compiler.ir.nodes import SE, ZERO, Bin
 
 NOTHING: Mapping[str, Bound] = {}
 Repeats = Callable[[imp.For], Turning | None]
@@ -68,6 +68,8 @@ class Host(Writer, NodeRules):
         self.most = most
         self.turning = turning
         self.asking = asking
+        self.tuned: Mapping[Name, str] = {}
+        """The thresholds, by the names of comparisons with them, that are given when it runs."""
         self.kernels: dict[str, list[str]] = {}
         """What each kernel takes: types of numbers, `BLOCK` for blocks.
 
@@ -133,8 +135,13 @@ class Host(Writer, NodeRules):
         self.indent = self.indent[:-4]
 
     def define(self, s: imp.Define) -> None:
-        """A scalar."""
-        self.line(f"{py_name(s.name)} = {show(s.value)}")
+        """A scalar, or a comparison with a threshold."""
+        threshold = self.tuned.get(s.name)
+        if threshold is not None and isinstance(s.value, Bin):
+            amount = show(s.value.lhs)
+            self.line(f"{py_name(s.name)} = device.reached({threshold!r}, {amount})")
+        else:
+            self.line(f"{py_name(s.name)} = {show(s.value)}")
 
     def apply(self, s: imp.Apply) -> None:
         """What a function gives."""

@@ -5,7 +5,8 @@ import { Fresh } from "../fresh";
 import type { AnyAsked, Bench } from "../kept";
 import { sameText, type Model, type Text } from "../model";
 import { noTests } from "./tests";
-import type { Measurement, TestCase } from "../types";
+import { inShort } from "./foretold";
+import type { EntryTime, Measurement, TestCase } from "../types";
 import type { PaneKind, Share } from "./pane";
 
 /** What a test took on a back end, before and now; `error`: why it is not known. */
@@ -15,6 +16,7 @@ interface Row {
   now: Measurement | null;
   before: Measurement | null;
   error: string;
+  foretold: EntryTime | null;
 }
 
 export class BenchPane {
@@ -49,7 +51,16 @@ export class BenchPane {
     this.stopping?.abort();
     this.rows = kept.flatMap((one) =>
       one.op === "bench" && one.answer?.ok
-        ? [{ name: nameOf(one.answer.case), request: one.request, now: one.answer.measured, before: null, error: "" }]
+        ? [
+            {
+              name: nameOf(one.answer.case),
+              request: one.request,
+              now: one.answer.measured,
+              before: null,
+              error: "",
+              foretold: null,
+            },
+          ]
         : [],
     );
     this.of = this.rows.length ? this.model.now : null;
@@ -65,7 +76,14 @@ export class BenchPane {
     const before = new Map(this.rows.map((row) => [keyOf(row), row.now ?? row.before]));
     const found: Row[] = [];
     if (!listed.ok)
-      found.push({ name: "", request: { case: 0 }, now: null, before: null, error: listed.error.message });
+      found.push({
+        name: "",
+        request: { case: 0 },
+        now: null,
+        before: null,
+        error: listed.error.message,
+        foretold: null,
+      });
     else
       for (const one of listed.cases.filter(({ kind }) => kind === "run")) {
         for (const backend of this.backends()) {
@@ -76,12 +94,14 @@ export class BenchPane {
             now: null,
             before: null,
             error: "",
+            foretold: null,
           };
           const answer = await client.post("bench", { ...of, ...row.request }, mine.signal);
           if (mine.signal.aborted) break;
           row.before = before.get(keyOf(row)) ?? null;
           if (answer.ok) row.now = answer.measured;
           else row.error = answer.error.message;
+          row.foretold = await this.foretold(found, row, of);
           found.push(row);
           this.fill(found, of);
         }
@@ -90,6 +110,14 @@ export class BenchPane {
     this.button.textContent = "Measure";
     if (found.length || !mine.signal.aborted) this.fill(found, of);
     announce(mine.signal.aborted ? "Stopped." : `${found.length} measured.`);
+  }
+
+  /** What the same test takes on a GPU, which is the same on all back ends. */
+  private async foretold(found: readonly Row[], { name, request }: Row, of: Text): Promise<EntryTime | null> {
+    const known = found.find((one) => one.name === name && one.request.case === request.case);
+    if (known) return known.foretold;
+    const answer = await client.post("foretell", { ...of, case: request.case });
+    return answer.ok ? answer.foretold : null;
   }
 
   private fill(rows: readonly Row[], of: Text): void {
@@ -174,10 +202,17 @@ function table(rows: readonly Measured[]): HTMLElement {
           ...rows
             .filter((row) => row.name === name)
             .flatMap((row) => [h("tr", {}, ...COLUMNS.map(([, cell]) => h("td", {}, cell(row)))), beside(row)]),
+          onGpu(rows.find((row) => row.name === name)!),
         ),
       ),
     ),
   );
+}
+
+/** What a test takes on a GPU that is not at hand. */
+function onGpu({ foretold }: Measured): HTMLElement | null {
+  if (!foretold) return null;
+  return h("tr", { class: "foretold" }, h("td", { colspan: COLUMNS.length }, "foretold: ", inShort(foretold)));
 }
 
 /** What a test took before, and elsewhere. */

@@ -4,8 +4,9 @@ import { announce, bytes, debounce, h, quoted, replace, s } from "../dom";
 import { statesOf, type Model, type Pinned, type Text } from "../model";
 import type { Pins } from "../pinned";
 import { changes } from "../rail";
-import type { Forest, LifeFunction, Pass, Problem, Remark, StageInfo, TreeNode } from "../types";
+import type { EntryTime, Forest, LifeFunction, Pass, Problem, Remark, StageInfo, TreeNode } from "../types";
 import { thresholdChoice } from "./threshold";
+import { inShort } from "./foretold";
 import { exactly, spreadOf } from "./times";
 import type { Desk, PaneKind } from "./pane";
 
@@ -47,6 +48,7 @@ export class ComparePane {
   private readonly said = h("p", { class: "said", role: "alert" });
   private readonly differences = h("div", {});
   private readonly memory = h("div", {});
+  private readonly foretold = h("div", {});
   private readonly race = h("div", { "aria-live": "polite" });
   private readonly options = h("div", { class: "switch" });
   private readonly switches = h("div", {});
@@ -70,6 +72,7 @@ export class ComparePane {
       this.said,
       this.differences,
       this.memory,
+      this.foretold,
       this.race,
       h("details", {}, h("summary", {}, "Options: off unless asked for"), this.options),
       h("details", {}, h("summary", {}, "Passes and rules"), this.switches),
@@ -128,15 +131,19 @@ export class ComparePane {
     if (settled && this.model.options.fuel === undefined && !this.rewrites.contains(document.activeElement))
       this.drawFuel();
     this.drawHead();
-    this.race.hidden = this.memory.hidden = !pinned;
+    this.race.hidden = this.memory.hidden = this.foretold.hidden = !pinned;
     if (!pinned) return replace(this.differences);
     if (!settled) return;
     const isMade = !failed(pinned) && !pinned.pending;
-    this.race.hidden = this.memory.hidden = !isMade;
+    this.race.hidden = this.memory.hidden = this.foretold.hidden = !isMade;
     if (!pinned.pending) this.desk.texts.whole([...Object.entries(pinned.stages), ...this.model.stages]);
     replace(this.differences, this.stages(pinned), isMade ? remarksOf(pinned.remarks, this.model.remarks) : null);
     if (!this.race.childElementCount) this.offerRace();
-    if (isMade && made !== this.asked) void this.drawMemory(pinned, (this.asked = made));
+    if (isMade && made !== this.asked) {
+      this.asked = made;
+      void this.drawMemory(pinned, made);
+      void this.drawForetold(pinned, made);
+    }
   }
 
   private stages(pinned: Pinned): HTMLElement {
@@ -196,6 +203,30 @@ export class ComparePane {
   }
 
   // --- which is faster ---
+
+  /** What both take on a GPU that is not at hand. */
+  private async drawForetold(pinned: Pinned, now: Text): Promise<void> {
+    if (this.model.frozen) return replace(this.foretold);
+    const sizes = this.model.sizes.wanted;
+    const [a, b] = await Promise.all([pinned.text, now].map((text) => client.ask("costs", { sizes }, text)));
+    if (now !== this.asked) return;
+    const [of, to] = [a, b].map((answer) => (answer?.ok ? (answer.foretold ?? []) : []));
+    const names = [...new Set([...of!, ...to!].map(({ entry }) => entry))];
+    if (!names.length) return replace(this.foretold);
+    const cell = (times: readonly EntryTime[], name: string) => {
+      const found = times.find(({ entry }) => entry === name);
+      return h("td", { class: "words" }, found ? inShort(found) : "–");
+    };
+    replace(
+      this.foretold,
+      table(
+        "Foretold, for the sizes of the line above",
+        ["Entry point", "A", "B"],
+        names.map((name) => h("tr", {}, h("th", { scope: "row" }, name), cell(of!, name), cell(to!, name))),
+      ),
+      h("p", { class: "quiet" }, `Times are foretold: ${[...of!, ...to!][0]!.how_far}.`),
+    );
+  }
 
   private offerRace(): void {
     replace(

@@ -1,6 +1,6 @@
 // Times on devices that are not at hand: the device that was measured first, the others and kernels below.
 import { h } from "../dom";
-import type { AccessesAnswer, ForetoldTime } from "../types";
+import type { AccessesAnswer, EntryTime, ForetoldTime } from "../types";
 import { tableOf } from "./loop_card";
 
 const NEVER = "from its data sheet, never measured";
@@ -8,6 +8,16 @@ const NEVER = "from its data sheet, never measured";
 /** A time as a sentence. */
 export const sentence = ({ ms, device, bound }: ForetoldTime): string =>
   `About ${ms} ms on ${/^[AEFHILMNORSX]/.test(device) ? "an" : "a"} ${device}, bound by ${bound}.`;
+
+/** The same within a sentence, and in a tip how sure that is. */
+export const inShort = (time: EntryTime): HTMLElement =>
+  h(
+    "span",
+    { class: "quiet", title: `Foretold: ${time.how_far}.${time.unsure ? ` It may be far off: ${time.unsure}.` : ""}` },
+    sentence(time)
+      .replace("About", time.unsure ? "perhaps" : "about")
+      .replace(/\.$/, ""),
+  );
 
 /** What a run takes on a device, and how sure that is; null where the answer tells no times. */
 export function foretold(answer: AccessesAnswer): HTMLElement | null {
