@@ -241,7 +241,8 @@ def test_both_code_versions_stay() -> None:
         for branch in branches[:1]
         for arm in (branch.then, branch.orelse)
     ]
-    assert len(names[0]) == 2
+    *_, alone = names[0]
+    assert names[0] == [f"{alone}_large", f"{alone}_tiled", alone]
     assert len(names[1]) > 2
 
 

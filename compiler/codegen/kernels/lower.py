@@ -40,6 +40,7 @@ from compiler.codegen.kernels.folds import (
 )
 from compiler.codegen.kernels.fuse_scan_map import HANDED, NEAR, Handed, Users, handed, total
 from compiler.codegen.kernels.hists import PASSES, SHARED_BINS, hist_stage, plan
+from compiler.codegen.kernels.large_tiles import BUSY, LARGE_TILES, larger
 from compiler.codegen.kernels.look_back import BECAUSE, LOOK_BACK, LookBack
 from compiler.codegen.kernels.no_elements import of_elements
 from compiler.codegen.kernels.repeats import ROUNDS, given_numbers
@@ -92,6 +93,7 @@ KERNELS = Pass(
         LOOK_BACK,
         SHARED_BINS,
         TILED,
+        LARGE_TILES,
         STENCILS,
         SQUARES,
         FITTED,
@@ -231,13 +233,19 @@ class _Lowering:
         plan = self.ctx.commit(TILED, prov, tiling(kernel, self.target))
         if plan is not None:
             code, axes, where = tiled_code(kernel, plan), plan.axes, worth(plan)
-            return self.by_tiles(kernel, f"{name}_tiled", code, axes, where, alone)
+            small = self.by_tiles(kernel, f"{name}_tiled", code, axes, where, (alone,))
+            many = larger(kernel, plan, self.ctx.options.limit(BUSY))
+            large = self.ctx.commit(LARGE_TILES, prov, many)
+            if large is None:
+                return small
+            code, where = tiled_code(kernel, large.plan), [large.enough, *worth(plan)]
+            return self.by_tiles(kernel, f"{name}_large", code, large.plan.axes, where, small)
         around = stencil(kernel, self.target, self.same.get(id(kernel)), self.known)
         found = self.ctx.commit(STENCILS, prov, around)
         if found is None:
             return (alone,)
         code = stencil_code(kernel, found, self.target.threads)
-        return self.by_tiles(kernel, f"{name}_stencil", code, found.axes, found.large, alone)
+        return self.by_tiles(kernel, f"{name}_stencil", code, found.axes, found.large, (alone,))
 
     def by_tiles(
         self,
@@ -246,14 +254,14 @@ class _Lowering:
         code: imp.Stms,
         axes: Sequence[Axis],
         where: Iterable[SE],
-        alone: k.Launch,
+        others: imp.Stms,
     ) -> imp.Stms:
-        """A block of threads for each tile where that is worth while, and else `alone`."""
+        """A block of threads for each tile where that is worth while, and else `others`."""
         prov = kernel.prov
         made = replace(self.function(name, code, kernel), threads=self.target.threads)
         launch = k.Launch(made, "blocks", tile_count(kernel, axes), prov=prov)
         large = conjunction(where)
-        return (launch,) if large == TRUE else (imp.If(large, (launch,), (alone,), prov),)
+        return (launch,) if large == TRUE else (imp.If(large, (launch,), others, prov),)
 
     def hist(self, kernel: imp.Kernel, work: imp.HistWork, name: str) -> imp.Stms:
         """Bins in shared memory, or a thread for each point that updates the result."""

@@ -267,6 +267,8 @@ def _number(axis: Axis) -> SE:
 
 
 def _along(axis: Axis) -> SE:
-    """A thread's point along the side of its tile: neighbours have neighbouring points."""
+    """A thread's point along the side of its tile: `Axis.together` says which one."""
     first = i64(own(axis.index, "thread"))
+    if axis.together:
+        return add(mul(first, Lit(axis.each, "i64")), _number(axis))
     return add(mul(_number(axis), Lit(axis.threads, "i64")), first)

@@ -39,6 +39,8 @@ LEAST_LINE = 128
 """The same for a tile of one dimension."""
 ROOM = 24 << 10
 """Bytes of shared memory for what a tile reads at a time."""
+READ_AT_ONCE = 16
+"""Bytes of shared memory that one instruction reads."""
 OWN_BYTES = 384
 """Bytes that a thread keeps for its points: 96 of its registers."""
 MOST_CODE = 1024
@@ -47,12 +49,17 @@ MOST_CODE = 1024
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A dimension of a tile: its `index` and `size`, how many threads, and points of each."""
+    """A dimension of a tile: its `index` and `size`, how many threads, and points of each.
+
+    `together`: those of a thread follow each other, so that it reads several numbers at once; else
+    neighbouring threads have neighbouring points.
+    """
 
     index: Name
     size: SE
     threads: int
     each: int
+    together: bool = False
 
     @property
     def points(self) -> int:
@@ -76,7 +83,10 @@ class Shared:
     @property
     def pitch(self) -> int:
         """Cells for each step: those of a column lie in different banks."""
-        return self.width + max(1, 4 // BYTES[self.load.prim]) if self.side else 1
+        if not self.side:
+            return 1
+        apart = READ_AT_ONCE if self.side.together else 4
+        return self.width + max(1, apart // BYTES[self.load.prim])
 
 
 @dataclass(frozen=True, slots=True)

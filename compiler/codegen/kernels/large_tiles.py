@@ -1,0 +1,90 @@
+"""Tiles with more points for each thread, where enough of them keep a GPU busy.
+
+Of what a step of the loop needs, a thread of 8 by 8 points reads 16 numbers from shared memory for
+64 products, where one of 4 by 4 reads 8 for 16. So shared memory is no longer what such a kernel
+waits for. But a tile of 128 by 128 points leaves multiprocessors without one as soon as there are
+fewer than a GPU has of these: then tiles are those of `tiles.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from compiler.base.prim import BYTES
+from compiler.base.remarks import Applied, Missed, Outcome
+from compiler.base.rules import Limit, Rule
+from compiler.codegen.imp import nodes as imp
+from compiler.codegen.kernels.tiled import tile_count
+from compiler.codegen.kernels.tiles import MOST_CODE, OWN_BYTES, ROOM, Axis, Tiling
+from compiler.codegen.traits import traits_of
+from compiler.ir.nodes import SE, TRUE, Bin, Lit
+
+BUSY = Limit("kernels/large-tiles/tiles", "tiles of 8 points a side for each thread", 128)
+"""About as many blocks of threads keep each multiprocessor of a GPU busy."""
+LARGE_TILES = Rule(
+    "kernels/large-tiles",
+    "A thread takes up to 8 by 8 points of a tile where enough tiles are left.",
+    limits=(BUSY,),
+)
+SIDES = ((8, 8), (8, 4))
+"""Points of a thread along both sides, the best first."""
+STEPS = (32, 16, 8)
+SMALL = 4
+"""Points along each side of a thread's part of a tile that may become a larger one."""
+
+
+class Larger(NamedTuple):
+    """A tiling, and whether there are enough of its tiles."""
+
+    plan: Tiling
+    enough: SE
+
+
+def larger(kernel: imp.Kernel, plan: Tiling, least: int) -> Outcome[Larger]:
+    """The same tiling with more points for each thread, where there are so many tiles."""
+    if len(plan.axes) != 2 or any(axis.each != SMALL for axis in plan.axes):
+        return None
+    words = sum(BYTES[prim] for prim in plan.kept.values())
+    code = max(traits_of(plan.loop.body).weight, traits_of(plan.after).weight)
+    for sides in SIDES:
+        points = sides[0] * sides[1]
+        axes = tuple(
+            Axis(axis.index, axis.size, axis.threads, each, axis is plan.axes[0])
+            for axis, each in zip(plan.axes, sides, strict=True)
+        )
+        by_index = {axis.index: axis for axis in axes}
+        shared = tuple(
+            replace(one, side=by_index[one.side.index] if one.side else None) for one in plan.shared
+        )
+        operands = sum(BYTES[one.load.prim] * (one.side.each if one.side else 1) for one in shared)
+        if points * words + operands > OWN_BYTES or points * code > MOST_CODE:
+            continue
+        bytes_of_step = sum(one.pitch * BYTES[one.load.prim] for one in shared)
+        for steps in STEPS:
+            if steps <= plan.steps and steps * bytes_of_step <= ROOM:
+                made = replace(plan, axes=axes, shared=shared, steps=steps)
+                there = _enough(kernel, made, least)
+                return Applied(Larger(made, there), _because(made)) if there else None
+    return Missed(
+        f"A thread keeps 4 by 4 points of a tile: more of them, of {words} bytes and {code} "
+        "statements each, do not fit its registers."
+    )
+
+
+def _enough(kernel: imp.Kernel, plan: Tiling, least: int) -> SE | None:
+    """Whether there are so many tiles; None if it is known that there are not."""
+    count = tile_count(kernel, plan.axes)
+    if isinstance(count, Lit):
+        return TRUE if int(count.value) >= least else None
+    return Bin("<=", "i64", Lit(least, "i64"), count)
+
+
+def _because(plan: Tiling) -> str:
+    down, across = (axis.each for axis in plan.axes)
+    points, reads = down * across, down + across
+    return (
+        f"Where there are at least as many tiles as keep a GPU busy, a thread takes {down} by "
+        f"{across} points: for each step it reads {reads} numbers from shared memory for {points} "
+        "points, in place of 8 for 16."
+    )
