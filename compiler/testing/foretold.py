@@ -32,7 +32,10 @@ from compiler.testing.tune import Outcome, TuningInput, branches
 
 @answers(measurements.FORETELL)
 def foretell(asked: measurements.ForetellRequest) -> measurements.ForetellAnswer:
-    """What one test takes on the device whose times were compared with measured ones."""
+    """What one test takes on the device whose times were compared with measured ones.
+
+    Errors: of the program, and `UsageError` where there is no such test.
+    """
     trials = cases.spec(asked.source).cases
     if asked.case >= len(trials):
         raise UsageError(f"There is no test {asked.case}: the program has {len(trials)}.")
