@@ -32,7 +32,7 @@ MODULES = frozenset(
 )
 DATA = {
     "compiler.public": ["py.typed"],
-    "app": ["examples/*.fut", "examples/*.fp", "lessons/*.md"],
+    "app": ["examples/*.fut", "examples/*.fp", "lessons/*.md", "reproduction.toml"],
     "compiler.runtime.observer": ["device.hpp", "driver.cpp", "watch.cpp"],
     "compiler.frontend": ["grammar.lark", "prelude/*.fut", "prelude/modules/*.fut"],
     "compiler.frontend.flatpack": ["library.fp"],
@@ -93,6 +93,9 @@ class BuildWithPage(build_py):
         PAGE["install"]()
         PAGE["run"]("run", "--silent", "build", "--", str(target / "static" / "dist"))
         shutil.copytree(ROOT / "templates", target / "templates")
+        for path in ("docs/thesis.md", "docs/seeds.md", "bench/results/thesis.json"):
+            (target / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / path, target / path)
         version = VERSION["version_of"](ROOT, self.distribution.get_version())
         (package / "app" / VERSION["RECORDED"]).write_text(version + "\n")
 

@@ -12,7 +12,18 @@ from typing import Any
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from app import api, course, error_pages, follow, http, linked, origin_check, pages, showcase
+from app import (
+    api,
+    course,
+    error_pages,
+    follow,
+    http,
+    linked,
+    origin_check,
+    pages,
+    reproduction,
+    showcase,
+)
 from app.bodies import Bodies
 from app.context import EXTENSION, Parts
 from app.database import Database
@@ -65,6 +76,8 @@ def bare_app(config: Mapping[str, Any]) -> Flask:
     app.json.sort_keys = False  # type: ignore[attr-defined]
     app.jinja_env.filters["quoted"] = quoted
     app.jinja_env.filters["grouped"] = grouped
+    app.jinja_env.filters["marked"] = reproduction.marked
+    app.jinja_env.filters["plain_words"] = reproduction.plain
     app.jinja_env.globals["page_files"] = http.page_files
     http.install(app)
     origin_check.install(app)
@@ -72,6 +85,7 @@ def bare_app(config: Mapping[str, Any]) -> Flask:
     app.register_blueprint(api.blueprint)
     app.register_blueprint(pages.blueprint)
     app.register_blueprint(showcase.blueprint)
+    app.register_blueprint(reproduction.blueprint)
     app.register_blueprint(linked.blueprint)
     app.register_blueprint(course.blueprint)
     app.register_blueprint(follow.blueprint)

@@ -25,6 +25,13 @@ export function actionsOf(page: Page): Action[] {
     one("action", "Follow a teacher", () => location.assign("/follow/")),
     one("action", "New program", () => page.newProgram(), "", "empty, blank, from scratch"),
     one("action", "All examples, with pictures", () => location.assign("/examples/"), "", "gallery, start here"),
+    one(
+      "action",
+      "Reproduction of the papers",
+      () => location.assign("/reproduction/"),
+      "",
+      "thesis, figures, tables, listings",
+    ),
     one("action", "Keys", () => header.showHelp(), "?"),
     one("action", "Clear the selection", () => page.link.choose(null), "Esc"),
     one("action", "Next occurrence", () => page.workbench.occurrence(1), "F4"),

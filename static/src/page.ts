@@ -324,7 +324,7 @@ export class Page {
   }
 
   private async load(): Promise<void> {
-    const { permalink, example, front, program, lesson } = root.dataset;
+    const { permalink, example, front, program, look, lesson } = root.dataset;
     const state = permalink ? await client.frozen(permalink) : null;
     const [manifest, examples] = await Promise.all([state ? state.manifest : client.manifest(), client.examples()]);
     this.model.setManifest(manifest);
@@ -337,8 +337,10 @@ export class Page {
     if (this.follower)
       this.show((this.follower.own && kept) || { source: "" }, (this.follower.own && kept?.example) || "");
     else if (state) this.thaw(permalink!, state, kept?.frozen === permalink ? kept : null);
-    else if (program && !kept) this.show(JSON.parse(program) as Saved, "");
-    else if (lesson) await this.openLesson(lesson, kept);
+    else if (program && !kept) {
+      this.show(JSON.parse(program) as Saved, "");
+      if (look) this.look(JSON.parse(look) as Look);
+    } else if (lesson) await this.openLesson(lesson, kept);
     else if (example) this.openExample(example, kept?.example === example ? kept : {});
     else if (work && !isUntouched(work)) this.show(work, work.example);
     else this.openExample(front ?? examples[0]?.name ?? "");
