@@ -86,6 +86,8 @@ class Activity:
                 self.once(body.stms)
                 self.mark(params, body.results)
                 return [p.name in self.active for p in params]
+            case ir.WithVjp(args, _, _):
+                return [any(map(self.has, args))] * len(stm.pat)
             case ir.Map() | ir.Reduce() | ir.Scan() | ir.Scatter() | ir.Hist() | ir.Stream():
                 return self._soac(exp)
             case ir.Push(dests, _, values, ops):

@@ -76,6 +76,8 @@ class Normal:
             case ir.Hist(width, hists, fn, arrays):
                 own = tuple(ir.HistOp(h.dests, h.rank, self.operator(h.op)) for h in hists)
                 return ir.Hist(width, own, self.fn(fn), arrays)
+            case ir.WithVjp(args, fn, back):
+                return ir.WithVjp(tuple(map(self.operand, args)), fn, back)
             case ir.Push(to_push, at, values, op):
                 return ir.Push(
                     to_push, at, tuple(map(self.operand, values)), tuple(map(self.fn, op))

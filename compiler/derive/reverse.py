@@ -69,6 +69,9 @@ class Reverse(Writing):
         self.scope = AdjointScope(None)
         self.sums: dict[Name, str] = {}
         """The adjoints of accumulators in the streams around, by what these write to."""
+        self.inside_map = False
+        self.segments: dict[Name, int] = {}
+        """How deep loops are still to be taken apart into segments, by their indices."""
 
     # --- going over statements -------------------------------------------------------------------
 
@@ -149,6 +152,15 @@ class Reverse(Writing):
         assert isinstance(kind, ir.Array)
         fn = self.adder(row_type(kind))
         return self.bind(like, kind, ir.Map(kind.shape[0], fn, (str(a), str(b))), END)
+
+    def fitted(self, value: Operand, like: Operand) -> Operand:
+        """An adjoint in the sizes of what it belongs to, which are the same by other names."""
+        kind = self.type_of(like)
+        if not isinstance(value, str) or not isinstance(kind, ir.Array):
+            return value
+        if shape_of(self.types[value]) == kind.shape:
+            return value
+        return self.bind(value, kind, ir.Reshape(kind.shape, value))
 
     def adder(self, kind: Type) -> ir.Lambda:
         """The function that adds two slopes."""

@@ -18,7 +18,7 @@ from typing import Any
 
 from compiler.algebra.poly import Poly
 from compiler.derive.reverse import END, Back, Contribution, Reverse
-from compiler.derive.reverse_control import _loop
+from compiler.derive.reverse_loops import of_loop
 from compiler.derive.reverse_maps import over
 from compiler.derive.writing import plus
 from compiler.ir import nodes as ir
@@ -376,7 +376,7 @@ def _in_a_loop(r: Reverse, stm: ir.Stm, exp: Fold) -> Back:
     )
     r.activity.learn((ir.Stm(tuple(pat), loop, stm.prov),))
     r.learn(pat)
-    return _loop(r, ir.Stm(tuple(pat), loop, stm.prov), loop)
+    return of_loop(r, ir.Stm(tuple(pat), loop, stm.prov), loop)
 
 
 def _kept(

@@ -7,7 +7,7 @@ from typing import Any
 
 from compiler.algebra.poly import Poly
 from compiler.derive.reverse import END, Back, Reverse
-from compiler.derive.reverse_control import Exports, _named_parts, inner_names
+from compiler.derive.reverse_control import Exports, inner_names, named_parts
 from compiler.ir import nodes as ir
 from compiler.ir.nodes import Operand, Param
 from compiler.ir.types import as_operand, with_dims
@@ -46,7 +46,9 @@ def over(
             if seed is not None:
                 r.give(result, as_operand(seed))
 
+    around, r.inside_map = r.inside_map, True
     r.there_and_back(fn.body.stms, seeded)
+    r.inside_map = around
     wanted = [
         (p, array)
         for p, array in zip(fn.params, arrays, strict=True)
@@ -57,7 +59,7 @@ def over(
     scope = r.outside(outer)
     inside = inner_names(r.stms) | {p.name for p in fn.params}
     exports = Exports(r, scope, inside)
-    _named_parts(r, exports)
+    named_parts(r, exports)
     values, kinds = exports.operands(r)
     returns = (*(p.type for p, _, _ in slopes), *kinds)
     body = r.close(stms, [*(value for _, _, value in slopes), *values])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
-from typing import Any
+from typing import Any, get_args
 
 from compiler.base.context import Ctx
 from compiler.base.dataclass import dataclass
@@ -18,18 +18,22 @@ from compiler.base.rules import Pass, Rule
 from compiler.base.spans import Prov
 from compiler.derive import (
     forward_folds,
+    own_slopes,
     reverse,
     reverse_arrays,
     reverse_control,
     reverse_folds,
+    reverse_loops,
     reverse_maps,
     reverse_writes,
 )
 from compiler.derive.activity import Activity
 from compiler.derive.forward import Forward
 from compiler.derive.normal import Normal
-from compiler.derive.prepare import closed, simplified, without_calls, writable
+from compiler.derive.own_slopes import OWN, as_exp, has_own, without_own
+from compiler.derive.prepare import closed, simplified, with_body, without_calls, writable
 from compiler.derive.reverse import Reverse
+from compiler.derive.reverse_loops import CHECKPOINTS
 from compiler.derive.split import PlainForms
 from compiler.derive.sums import SUM_INSIDE, sums_inside
 from compiler.ir import nodes as ir
@@ -56,9 +60,11 @@ REVERSE_RULES: dict[type, Any] = {
     **dict.fromkeys(ir.SE_NODES, reverse.scalar),
     **reverse_arrays.RULES,
     **reverse_control.RULES,
+    **reverse_loops.RULES,
     **reverse_maps.RULES,
     **reverse_folds.RULES,
     **reverse_writes.RULES,
+    **own_slopes.RULES,
     ir.Call: reverse.refused,
     ir.Apply: reverse.refused,
 }
@@ -86,14 +92,21 @@ def derive(prog: Prog, ctx: Ctx) -> Prog:
                 fun.name, fun.params, fun.results, body, fun.entry, fun.implicit, fun.prov
             )
         )
-    return Prog(tuple(funs))
+    return Prog(tuple(_alone(fun, ctx) for fun in funs))
 
 
 def has_derivatives(prog: Prog) -> bool:
-    """Whether anything is derived."""
-    return any(
-        isinstance(stm.exp, ir.Derivative) for fun in prog.funs for stm in all_stms(fun.body.stms)
-    )
+    """Whether anything is derived, or has a reverse mode of its own."""
+    kinds = (*get_args(ir.Derivative), ir.WithVjp)
+    return any(isinstance(stm.exp, kinds) for fun in prog.funs for stm in all_stms(fun.body.stms))
+
+
+def _alone(fun: Function, ctx: Ctx) -> Function:
+    """A function in which nothing brings its own reverse mode any more."""
+    if not has_own(fun.body.stms):
+        return fun
+    body = ir.Body(without_own(fun.body.stms, ctx), fun.body.results, fun.body.prov)
+    return with_body(fun, body)
 
 
 @dataclass(slots=True)
@@ -181,6 +194,7 @@ class _Deriver:
 
     def _forward(self, fun: Function, exp: ir.Derivative, prov: Prov) -> Function:
         params = fun.params[len(fun.params) - len(exp.args) :]
+        fun = _alone(fun, self.ctx)
         activity = Activity(p.name for p in params)
         activity.learn(fun.body.stms)
         normal = Normal(self.ctx, activity, prov)
@@ -214,7 +228,7 @@ class _Deriver:
         first = [ir.Stm(subst_pat(stm.pat, mine), stm.exp, stm.prov) for stm in first]
         body = rename(fun.body, self.ctx.fresh, {**names, **mine})
         ends = [
-            ir.Stm((p,), _as_exp(r, p.type), stm.prov)
+            ir.Stm((p,), as_exp(r, p.type), stm.prov)
             for p, r in zip(stm.pat, body.results, strict=True)
         ]
         return [*first, *body.stms, *ends]
@@ -225,17 +239,9 @@ def subst_pat(pat: Sequence[Param], names: dict[Name, Name]) -> tuple[Param, ...
     return tuple(Param(names[p.name], p.type) for p in pat)
 
 
-def _as_exp(result: Operand, kind: Type) -> ir.Exp:
-    """A result under another name: an array as a view of all of it."""
-    if not isinstance(result, str):
-        return result
-    assert isinstance(kind, ir.Array)
-    return ir.Reshape(kind.shape, result)
-
-
 DERIVE = Pass(
     "ad",
     "Makes programs of derivatives.",
     derive,
-    (FORWARD, REVERSE, SUM_INSIDE),
+    (FORWARD, REVERSE, OWN, CHECKPOINTS, SUM_INSIDE),
 )

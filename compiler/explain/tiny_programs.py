@@ -63,6 +63,14 @@ BY_PASS: dict[str, Tiny] = {
 BY_RULE: dict[str, Tiny] = {
     # --- derivatives --------------------------------------------------------------------------
     "ad/reverse": Tiny("entry main (x: f64) = vjp (\\y -> y * f64.sin y) x 1", "2.0"),
+    "ad/own-slopes": Tiny(
+        "entry main (x: f64) = vjp (with_vjp f64.sqrt (\\y seed -> seed / (2 * y))) x 1", "4.0"
+    ),
+    "ad/checkpoints": Tiny(
+        "entry main (x: f64) (n: i64) =\n"
+        "  vjp (\\y -> #[stripmine] loop a = y for i < n do f64.sin (a * y)) x 1",
+        "0.5 9",
+    ),
     "ad/sum-inside": Tiny(
         "entry main (a: [2][2]f64) (b: [2][2]f64) =\n"
         "  vjp (\\b -> map (\\r -> map (\\c -> f64.sum (map2 (*) r c)) b) a) b a",

@@ -56,6 +56,7 @@ INTRINSICS: dict[str, str] = {
     "vjp2": "'a 'b: (f: a -> b) -> (x: a) -> (seed: b) -> (b, a)",
     "jmp2": "'a 'b [n]: (f: a -> b) -> (x: a) -> (seeds: [n]a) -> (b, [n]b)",
     "mjp2": "'a 'b [n]: (f: a -> b) -> (x: a) -> (seeds: [n]b) -> (b, [n]a)",
+    "with_vjp": "'a 'b: (f: a -> b) -> (back: (res: b) -> (seed: b) -> a) -> (x: a) -> b",
     "flat_index_2d": (
         "'a [n]: (xs: [n]a) -> (offset: i64) -> (n1: i64) -> (s1: i64) -> (n2: i64) -> (s2: i64)"
         " -> ?[k][l].[k][l]a"

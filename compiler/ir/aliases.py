@@ -193,6 +193,8 @@ def _effects(exp: ir.Exp, funs: Funs | None) -> tuple[tuple[Name, ...], tuple[So
         case ir.Jvp() | ir.Vjp():
             other = exp.fn.returns if isinstance(exp, ir.Jvp) else exp.args
             return (), (frozenset(free(exp)),) * (len(exp.fn.returns) + len(other))
+        case ir.WithVjp(_, fn, _):
+            return (), (frozenset(free(exp)),) * len(fn.returns)
         case ir.Call(fun, args) if funs is not None and fun in funs:
             given = zip(funs[fun].params, args, strict=True)
             taken = tuple(v for p, v in given if p.unique and isinstance(v, str))

@@ -28,7 +28,7 @@ class Form:
     expanded: bool = False
 
 
-DERIVATIVES = Form(_NESTED | {Call} | frozenset(get_args(nodes.Derivative)))
+DERIVATIVES = Form(_NESTED | {Call, nodes.WithVjp} | frozenset(get_args(nodes.Derivative)))
 CALLS = Form(_NESTED | {Call})
 NESTED = Form(_NESTED | {Apply, Call})
 FLAT = Form(_FLAT | {Call})

@@ -414,6 +414,19 @@ class Vjp:
     fn: Lambda
 
 
+@CORE.node("with_vjp ({args})\n  {fn}\n  {back}", fails=Fails.STOPS)
+@dataclass(frozen=True, slots=True)
+class WithVjp:
+    """What `fn` gives for `args`; where reverse mode goes back over it, `back` tells the adjoints.
+
+    `back` takes the results of `fn` and their adjoints, and gives those of `args`.
+    """
+
+    args: tuple[Operand, ...]
+    fn: Lambda
+    back: Lambda
+
+
 Derivative = Jvp | Vjp
 
 # --- parallel operators, after flattening ----------------------------------------------------
@@ -547,7 +560,7 @@ class Alloc:
 
 # --- programs --------------------------------------------------------------------------------
 
-Exp = SE | ArrayOp | Control | Push | Soac | Derivative | SegOp | Alloc
+Exp = SE | ArrayOp | Control | Push | Soac | Derivative | WithVjp | SegOp | Alloc
 
 
 @CORE.node()

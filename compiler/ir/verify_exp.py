@@ -446,6 +446,15 @@ def _vjp(c: ScopeChecker, exp: ir.Vjp, pat: object) -> Types:
     return results + [c.operand(arg) for arg in exp.args]
 
 
+def _with_vjp(c: ScopeChecker, exp: ir.WithVjp, pat: object) -> Types:
+    args = [c.operand(arg) for arg in exp.args]
+    _fn(c, exp.fn, args, "the function of a `with_vjp`")
+    results = list(exp.fn.returns)
+    _fn(c, exp.back, [*results, *results], "the way back of a `with_vjp`")
+    _agree(c, exp.back.returns, args, "an adjoint")
+    return results
+
+
 def _kernel(c: ScopeChecker, exp: ir.SegOp, fixed: Sequence[ir.Type]) -> list[ir.Type]:
     """Check a kernel's body; the types of its results, of which the first must be `fixed`."""
     _level(c, exp)
@@ -564,6 +573,7 @@ RULES: dict[type, Rule] = {
     ir.Push: _push,
     ir.Jvp: _jvp,
     ir.Vjp: _vjp,
+    ir.WithVjp: _with_vjp,
     ir.SegMap: _segmap,
     ir.SegRed: _segred,
     ir.SegScan: _segscan,

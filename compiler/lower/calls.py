@@ -13,7 +13,7 @@ functional arguments, which may call it in turn, is put in place.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -76,7 +76,7 @@ _NAMES_BY_ARITY = {
     1: "unzip iota transpose flatten unflatten copy scratch opaque",
     2: "map zip replicate concat",
     3: "reduce reduce_comm scan scatter_1d scatter_2d scatter_3d scatter_stream acc_write jvp2 vjp2"
-    " jmp2 mjp2",
+    " jmp2 mjp2 with_vjp",
     5: "hist_stream hist_1d hist_2d hist_3d flat_update_2d",
     6: "flat_index_2d flat_update_3d",
     7: "flat_update_4d",
@@ -344,14 +344,21 @@ def intrinsic(sp: Specialiser, fun: Closure, args: tuple[Value, ...], to: Result
         if isinstance(arg, ty.Exp):
             operands.append(arg)
         elif isinstance(arg, Closure):
-            elem = fun.types[0]
-            unary = name == "map" or name in DERIVATIVES
-            params, result = ((elem,), fun.types[1]) if unary else ((elem, elem), elem)
+            params, result = _signature(name, fun.types, len(operands))
             operands.append(as_lambda(sp, arg, params, Result(result, to.span)))
         else:
             operands.append(residual(sp, arg, to.type, to.span))
     fn = ty.Var(to.type, to.span, f"intrinsics.{name}", fun.types, fun.sizes)
     return ty.Apply(to.type, to.span, fn, tuple(operands), to.ext)
+
+
+def _signature(name: str, types: Sequence[Type], position: int) -> tuple[tuple[Type, ...], Type]:
+    """The parameters and the result of an intrinsic's functional argument."""
+    elem = types[0]
+    if name == "with_vjp" and position == 1:
+        return (types[1], types[1]), elem
+    unary = name in ("map", "with_vjp", *DERIVATIVES)
+    return ((elem,), types[1]) if unary else ((elem, elem), elem)
 
 
 def accumulating(

@@ -1,4 +1,4 @@
-"""`jvp2`, `vjp2` and their like with many seeds: a function, where it is derived, and seeds.
+"""`jvp2`, `vjp2`, their like with many seeds, and `with_vjp`: functions, and what they get.
 
 Here they become nodes of the core language; `derive/` makes programs of these. Many seeds are a map
 over one: what does not depend on the seed is computed once, as with any map.
@@ -6,7 +6,7 @@ over one: what does not depend on the seed is computed once, as with any map.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from compiler import codes
@@ -37,26 +37,31 @@ _OPEN = "Arrays in variants have sizes that only their values tell: no derivativ
 _MATCH = "Take the array out of the variant by a `match`, and derive with respect to that."
 
 
-def _function(s: Lowering, lam: ty.Exp, x: Value) -> tuple[Lambda, list[Shape]]:
-    """The function that is derived, at a value like `x`, and the shapes of its results."""
+def _function(
+    s: Lowering, lam: ty.Exp, args: Sequence[Value], of_result: Sequence[Shape] | None = None
+) -> tuple[Lambda, list[Shape]]:
+    """A function at values like `args`, and the shapes of its results: these, if they are known."""
     if not isinstance(lam, ty.Lambda):
         raise CompilerBug("a functional argument that is no lambda", lam.span)
     t = lam.body.type
     stated = [[s.known_size(d) for d in dims] for _, dims, _ in components(t)]
-    names = [name for name, _ in component_names(s, lam.params[0])]
+    own = [[name for name, _ in component_names(s, pat)] for pat in lam.params]
     outer = s.open()
-    params = tuple(
-        replace(c, name=name) if isinstance(c, Arr) else ir.Var(name, _prim(c))
-        for name, c in zip(names, x, strict=True)
-    )
-    bind_pat(s, lam.params[0], params)
+    params: list[Component] = []
+    for pat, names, x in zip(lam.params, own, args, strict=True):
+        value = tuple(
+            replace(c, name=name) if isinstance(c, Arr) else ir.Var(name, _prim(c))
+            for name, c in zip(names, x, strict=True)
+        )
+        bind_pat(s, pat, value)
+        params += value
     body = s.lower(lam.body)
-    shapes = [
-        tuple(own if size is None else size for size, own in zip(sizes, shape, strict=True))
+    shapes = of_result or [
+        tuple(mine if size is None else size for size, mine in zip(sizes, shape, strict=True))
         for sizes, shape in zip(stated, shapes_of(body), strict=True)
     ]
     body = fit_all(s, body, shapes, t)
-    inside = {p.name for stm in s.stms for p in stm.pat} | set(names)
+    inside = {p.name for stm in s.stms for p in stm.pat}.union(*own)
     stms = s.close(outer)
     if any(poly.names() & inside for shape in shapes for poly in shape):
         raise Limitation(
@@ -69,7 +74,7 @@ def _function(s: Lowering, lam: ty.Exp, x: Value) -> tuple[Lambda, list[Shape]]:
     returns = tuple(
         array_type(prim, shape) for (prim, _, _), shape in zip(components(t), shapes, strict=True)
     )
-    return Lambda(as_params(params), results, returns), shapes
+    return Lambda(as_params(tuple(params)), results, returns), list(shapes)
 
 
 def _prim(component: Component) -> Prim:
@@ -83,6 +88,20 @@ def _given(s: Lowering, e: ty.Apply, fn: ty.Var) -> tuple[Value, Value]:
     return s.lower(e.args[1]), s.lower(e.args[2])
 
 
+def _own(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
+    """`with_vjp f back x`."""
+    if any(payload_sizes(t) for t in fn.type_args):
+        raise Limitation(codes.limits.NOT_BUILT, _OPEN, e.span, _MATCH)
+    x = s.lower(e.args[2])
+    s.prov = (e.span,)
+    code, shapes = _function(s, e.args[0], (x,))
+    value = _fresh(s, e.type, shapes, hint or "y")
+    back, _ = _function(s, e.args[1], (value, value), shapes_of(x))
+    s.prov = (e.span,)
+    s.emit(as_params(value), ir.WithVjp(_operands(x), code, back))
+    return value
+
+
 def _fresh(s: Lowering, t: Type, shapes: Iterable[Shape], hint: Name) -> Value:
     return s.params(s.names(hint, t), t, shapes)
 
@@ -92,7 +111,7 @@ def _one(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     forward = fn.name == "intrinsics.jvp2"
     x, seed = _given(s, e, fn)
     s.prov = (e.span,)
-    code, shapes = _function(s, e.args[0], x)
+    code, shapes = _function(s, e.args[0], (x,))
     s.prov = (e.span,)
     of_x = shapes_of(x)
     seed = fit_all(s, seed, of_x if forward else shapes, fn.type_args[0 if forward else 1])
@@ -115,7 +134,7 @@ def _many(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     forward = fn.name == "intrinsics.jmp2"
     x, seeds = _given(s, e, fn)
     s.prov = (e.span,)
-    code, shapes = _function(s, e.args[0], x)
+    code, shapes = _function(s, e.args[0], (x,))
     s.prov = (e.span,)
     seed_type, slope_type = fn.type_args[:2] if forward else fn.type_args[1::-1]
     of_seed, of_slope = (shapes_of(x), shapes) if forward else (shapes, shapes_of(x))
@@ -173,4 +192,5 @@ INTRINSICS: dict[str, Callable[[Lowering, ty.Apply, ty.Var, Name], Value]] = {
     "vjp2": _one,
     "jmp2": _many,
     "mjp2": _many,
+    "with_vjp": _own,
 }

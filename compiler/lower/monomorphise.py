@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from compiler import codes
 from compiler.base.context import Ctx
-from compiler.base.errors import Limitation, RuntimeError_, UsageError
-from compiler.frontend.parts import parts
-from compiler.frontend.typed import Def, TypedProg, Var
+from compiler.base.errors import RuntimeError_, UsageError
+from compiler.frontend.typed import Def, TypedProg
 from compiler.lower.naming import Specialiser, fresh_sizes, pattern, type_of
 from compiler.lower.specialise import RULES, VALUES
 from compiler.lower.static import Env
@@ -23,8 +21,7 @@ from compiler.lower.traced import with_calls
 def monomorphise(prog: TypedProg, ctx: Ctx) -> TypedProg:
     """The part of `prog` that its entry points (or `ctx.options.entry`) need, specialised.
 
-    Errors: `UsageError` for an entry point that is not there, `RuntimeError_` where there is
-    none, `Limitation` where a function's own reverse mode would have to be heeded.
+    Errors: `UsageError` for an entry point that is not there, `RuntimeError_` where there is none.
     """
     wanted = ctx.options.entry
     entries = tuple(e for e in prog.entries if not wanted or e.name == wanted)
@@ -43,25 +40,7 @@ def monomorphise(prog: TypedProg, ctx: Ctx) -> TypedProg:
     for code in prog.defs:
         if code.is_entry and code.source_name in names:
             _entry(sp, code)
-    if sp.own_slopes is not None and any(map(_derives, sp.done)):
-        raise Limitation(
-            codes.limits.DERIVATIVE,
-            "This function brings its own reverse mode, which is not heeded here.",
-            sp.own_slopes,
-            "Write the function itself in its place; or leave out `vjp` and `mjp`.",
-        )
     return TypedProg(tuple(sp.done), entries)
-
-
-def _derives(code: Def) -> bool:
-    """Whether something is derived in reverse mode."""
-    pending = [code.body]
-    while pending:
-        exp = pending.pop()
-        if isinstance(exp, Var) and exp.name in ("intrinsics.vjp2", "intrinsics.mjp2"):
-            return True
-        pending.extend(parts(exp))
-    return False
 
 
 def _entry(sp: Specialiser, code: Def) -> None:

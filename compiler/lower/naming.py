@@ -64,10 +64,6 @@ class Making:
     brought: tuple[ty.Exp, ...] = ()
 
 
-OWN_SLOPES = ("with_vjp", "with_vjp_tape")
-"""Functions of the prelude that are given how their argument's slope is computed."""
-
-
 class Specialiser:
     """The state of specialising a program.
 
@@ -88,8 +84,6 @@ class Specialiser:
         self.values = values
         self.done: list[ty.Def] = []
         self.instances: dict[object, Instance] = {}
-        self.own_slopes: Span | None = None
-        """Where one of `OWN_SLOPES` is used."""
         self.site: Span | None = None
         """The user's call that led into the prelude code at hand."""
         self.size_owner = {s: d.name for d in defs.values() if not d.params for s in d.ext}
@@ -289,8 +283,6 @@ def definition(sp: Specialiser, e: ty.Var) -> ty.Def:
     code = sp.defs.get(e.name)
     if code is None:
         raise CompilerBug(f"{e.name} is not defined", e.span)
-    if code.span.in_prelude and code.source_name in OWN_SLOPES:
-        sp.own_slopes = sp.own_slopes or user_span(sp, e.span)
     return code
 
 

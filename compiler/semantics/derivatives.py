@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from compiler.base.errors import CompilerBug
 from compiler.base.prim import Prim
 from compiler.ir import nodes as ir
+from compiler.ir.walk import free
 from compiler.semantics.duals import Level, TapeNode, Tracked, zero
 from compiler.semantics.elements import Data, Elements, cells_of, shape_of
 
@@ -43,7 +46,7 @@ def _jvp(m: Any, exp: ir.Jvp, pat: Sequence[ir.Param]) -> Row:
     for arg, seed in zip(map(m.operand, exp.args), map(m.operand, exp.seeds), strict=True):
         pairs = zip(cells_of(arg), cells_of(seed), strict=True)
         args.append(_with_cells(arg, [Tracked(cell, level, slope) for cell, slope in pairs]))
-    results = m.apply(exp.fn, args)
+    results = _derived(m, exp.fn, args, level)
     tangents: Row = []
     for result, kind in zip(results, exp.fn.returns, strict=True):
         slopes = [_slope(cell, level) for cell in cells_of(result)]
@@ -70,7 +73,7 @@ def _vjp(m: Any, exp: ir.Vjp, pat: Sequence[ir.Param]) -> Row:
         pairs = zip(cells_of(arg), nodes, strict=True)
         args.append(_with_cells(arg, [Tracked(cell, level, node) for cell, node in pairs]))
         inputs.append(nodes)
-    results = m.apply(exp.fn, args)
+    results = _derived(m, exp.fn, args, level)
     for result, seed in zip(results, map(m.operand, exp.seeds), strict=True):
         for cell, adjoint in zip(cells_of(result), cells_of(seed), strict=True):
             node = _slope(cell, level)
@@ -84,6 +87,76 @@ def _vjp(m: Any, exp: ir.Vjp, pat: Sequence[ir.Param]) -> Row:
     return [*_values(results, level), *adjoints]
 
 
+def _derived(m: Any, fn: ir.Lambda, args: Row, level: Level) -> Row:
+    """A function's results while it is derived."""
+    m.deriving.append(level)
+    results: Row = m.apply(fn, args)
+    m.deriving.pop()
+    return results
+
+
+def _with_vjp(m: Any, exp: ir.WithVjp, pat: Sequence[ir.Param]) -> Row:
+    """The innermost reverse mode that derives by the arguments asks the way back for adjoints."""
+    args = [m.operand(arg) for arg in exp.args]
+    around: list[Level] = m.deriving
+    inside: list[Level] = []
+    heeding: Level | None = None
+    for level in reversed(around):
+        if level.tape is None:
+            break
+        inside.append(level)
+        if any(_slope(cell, level) is not None for arg in args for cell in cells_of(arg)):
+            heeding = level
+            break
+    given = args if heeding is None else _values(args, heeding)
+    m.deriving = around[: len(around) - len(inside)]
+    results: Row = m.apply(exp.fn, given)
+    m.deriving = around
+    for level in inside:
+        results = _values(results, level)
+    return results if heeding is None else _with_own_adjoints(m, exp, args, results, heeding)
+
+
+def _with_own_adjoints(m: Any, exp: ir.WithVjp, args: Row, results: Row, level: Level) -> Row:
+    """Results whose adjoints go to arguments by the way back."""
+    known = {name: m.env[name] for name in free(exp.back) if name in m.env}
+    around = m.deriving[: m.deriving.index(level)]
+    told: list[list[Any]] = []
+    kinds = exp.fn.returns
+
+    def adjoints() -> list[list[Any]]:
+        if not told:
+            seeds = [
+                _with_cells(r, [_or_zero(node.adjoint, kind) for node in row])
+                for r, row, kind in zip(results, nodes, kinds, strict=True)
+            ]
+            before, m.env = m.env, {**m.env, **known}
+            outer, m.deriving = m.deriving, around
+            told.extend(cells_of(x) for x in m.apply(exp.back, [*results, *seeds]))
+            m.env, m.deriving = before, outer
+        return told
+
+    def at(arg: int, cell: int) -> Any:
+        return lambda _: adjoints()[arg][cell]
+
+    parents = [
+        (node, at(j, k))
+        for j, arg in enumerate(args)
+        for k, cell in enumerate(cells_of(arg))
+        if (node := _slope(cell, level)) is not None
+    ]
+    joint = level.node("i64", parents)
+    asked = [(joint, lambda _: np.int64(0))]
+    nodes = [
+        [level.node(_prim(kind), asked) for _ in cells_of(r)]
+        for r, kind in zip(results, kinds, strict=True)
+    ]
+    return [
+        _with_cells(r, [Tracked(c, level, node) for c, node in zip(cells_of(r), row, strict=True)])
+        for r, row in zip(results, nodes, strict=True)
+    ]
+
+
 def _go_back(level: Level) -> None:
     """Hand adjoints on, from the last number of the tape to the first."""
     assert level.tape is not None
@@ -93,4 +166,8 @@ def _go_back(level: Level) -> None:
                 parent.take(back(node.adjoint))
 
 
-EXPS: dict[type, Callable[[Any, Any, Sequence[ir.Param]], Row]] = {ir.Jvp: _jvp, ir.Vjp: _vjp}
+EXPS: dict[type, Callable[[Any, Any, Sequence[ir.Param]], Row]] = {
+    ir.Jvp: _jvp,
+    ir.Vjp: _vjp,
+    ir.WithVjp: _with_vjp,
+}

@@ -219,6 +219,11 @@ def _derivative(m: Evaluator, exp: ir.Derivative, pat: Sequence[ir.Param]) -> li
     return letter.derived(m, exp, known)
 
 
+def _with_vjp(m: Evaluator, exp: ir.WithVjp, pat: Sequence[ir.Param]) -> list[Data]:
+    """Nothing is derived here: what the function gives."""
+    return m.apply(exp.fn, [m.operand(arg) for arg in exp.args])
+
+
 RULES: dict[type, Rule] = {
     **dict.fromkeys(ir.SE_NODES, _scalar),
     ir.Assert: _assert,
@@ -230,6 +235,7 @@ RULES: dict[type, Rule] = {
     ir.Alloc: _alloc,
     ir.Jvp: _derivative,
     ir.Vjp: _derivative,
+    ir.WithVjp: _with_vjp,
     **arrays.EXPS,
     **parallel.EXPS,
 }

@@ -129,6 +129,8 @@ class Interpreter(Watched):
         self.watch: Watch | None = None
         self.levels = 0
         """How many derivatives have been begun."""
+        self.deriving: list[Any] = []
+        """The derivatives at work, the innermost last."""
 
     # --- names and statements ----------------------------------------------------------------
 

@@ -79,18 +79,9 @@ def test_c_gives_the_same(work: Compilation) -> None:
         assert close(found, expected), f"{entry}: {found} and not {expected}"
 
 
-GROWING = (
-    "entry main (x: f64) (n: i64): f64 =\n"
-    "  vjp (\\x -> let (ys: []f64) = loop (ys: []f64) = [x] for _i < n do ys ++ map (* 2) ys\n"
-    "             in f64.sum ys) x 1"
-)
 TAIL = (
     "def f (n: i64) (x: f64) (y: f64): f64 = if n == 0 then y else f (n - 1) x (x * y)\n"
     "entry main (x: f64) (n: i64): f64 = vjp (\\x -> f n x 1) x 1"
-)
-STACK = (
-    "def f (n: i64) (x: f64): f64 = if n == 0 then 1 else x * f (n - 1) x\n"
-    "entry main (x: f64) (n: i64): f64 = vjp (f n) x 1"
 )
 SCATTERED = (
     "entry main (xs: []f64) (d: [3]f64) =\n"
@@ -102,8 +93,6 @@ SCATTERED = (
     ("source", "because"),
     [
         ("entry main x = vjp f64.gamma x 1", "The derivative of `gamma`"),
-        (GROWING, "The sizes of an array change from one iteration"),
-        (STACK, "The sizes of an array change"),
         (SCATTERED, "An accumulator that does not add what is written to it"),
     ],
 )

@@ -75,17 +75,3 @@ def test_arrays_in_variants_are_refused() -> None:
     told = answer({"op": "show", "source": source})
     assert told["error"]["code"] == "L001"
     assert told["error"]["span"][0] == 4
-
-
-@pytest.mark.parametrize("derive", ["vjp f x 1", "mjp f x [1, 2] |> f64.sum"])
-def test_a_reverse_mode_of_ones_own_is_refused_where_it_would_have_to_be_heeded(
-    derive: str,
-) -> None:
-    own = "def f (x: f64): f64 = with_vjp (\\x -> x * x) (\\_ seed -> seed) x\n"
-    refused = answer(
-        {"op": "run", "source": f"{own}entry main (x: f64) = {derive}", "input": "3.0"}
-    )
-    assert "its own reverse mode" in refused["error"]["message"]
-    assert refused["error"]["span"][0] == 1
-    told = answer({"op": "run", "source": f"{own}entry main (x: f64) = jvp f x 1", "input": "3.0"})
-    assert told["output"] == "6.0f64"

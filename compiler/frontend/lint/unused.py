@@ -21,7 +21,7 @@ ATTRIBUTES = frozenset(
     # Futhark's, whether they change anything here or not.
     "unsafe sequential sequential_outer sequential_inner unroll noinline inline opaque trace break"
     " blank scratch incremental_flattening flattening no_outer no_inner no_intra only_outer"
-    " only_inner only_intra sequentialise_nonuniform warn param".split()
+    " only_inner only_intra sequentialise_nonuniform warn param stripmine bound true_dep".split()
 )
 
 
@@ -232,7 +232,7 @@ def _exists(walk: _Walk, e: ast.TExists) -> None:
 
 def _attribute(walk: _Walk, e: ast.Attr) -> None:
     for word in e.text.replace("(", " ").replace(")", " ").replace(",", " ").split():
-        if word not in ATTRIBUTES:
+        if word not in ATTRIBUTES and not word.isdigit():
             message = f"Nothing knows the attribute `{word}`; it has no effect."
             walk.found.append(
                 Warning_(codes.warnings.ATTRIBUTE, message, e.span, did_you_mean(word, ATTRIBUTES))

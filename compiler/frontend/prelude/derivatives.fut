@@ -1,4 +1,4 @@
--- Derivatives of functions. Their types are known; what needs one is not compiled yet.
+-- Derivatives of functions. Their types are known; the stage `ad` makes programs of them.
 -- `jvp` is forward mode and `vjp` reverse mode, `jmp` and `mjp` take many seeds at once; names that
 -- end in 2 give the function's own result as well.
 
@@ -19,6 +19,9 @@ def jmp 'a 'b [n] (f: a -> b) (x: a) (seeds: [n]a) : [n]b = (jmp2 f x seeds).1
 def mjp 'a 'b [n] (f: a -> b) (x: a) (seeds: [n]b) : [n]a = (mjp2 f x seeds).1
 
 -- A function whose reverse mode its author has written; where nothing is derived it is just `f`.
-def with_vjp 'a 'b (f: a -> b) (_: (res: b) -> (seed: b) -> a) (x: a) : b = f x
+def with_vjp 'a 'b (f: a -> b) (back: (res: b) -> (seed: b) -> a) (x: a) : b =
+  intrinsics.with_vjp f back x
 
-def with_vjp_tape 'a 'b 'c (f: a -> (c, b)) (_: (c, b) -> a) (x: a) : b = (f x).1
+-- As `with_vjp`; what `back` needs besides the adjoint is the first part of what `f` gives.
+def with_vjp_tape 'a 'b 'c (f: a -> (c, b)) (back: (c, b) -> a) (x: a) : b =
+  (with_vjp f (\res seed -> back (res.0, seed.1)) x).1

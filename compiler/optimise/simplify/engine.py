@@ -19,6 +19,7 @@ from compiler.optimise.simplify.bodies import (
     Instead,
     all_same,
     nested_body,
+    nested_lambda,
     pattern,
     rebuilt,
     splice,
@@ -186,6 +187,17 @@ def _apply(s: State, stm: ir.Stm) -> None:
     s.table.add_many(exp, tuple(param.name for param in stm.pat), depth)
 
 
+def _with_vjp(s: State, stm: ir.Stm) -> None:
+    """A function with its own reverse mode: both stay what they are."""
+    exp = stm.exp
+    assert isinstance(exp, ir.WithVjp)
+    args = operands(s, exp.args)
+    (fn, _), (back, _) = (nested_lambda(s, part) for part in (exp.fn, exp.back))
+    same = args is exp.args and fn is exp.fn and back is exp.back
+    new = exp if same else ir.WithVjp(args, fn, back)
+    s.emit(pattern(s, stm), new, stm.prov, None, stm)
+
+
 # --- control ---------------------------------------------------------------------------------
 
 
@@ -323,6 +335,7 @@ HANDLERS: dict[type, Callable[[State, ir.Stm], None]] = {
     ir.Loop: _loop,
     ir.Apply: _apply,
     ir.Call: _plain,
+    ir.WithVjp: _with_vjp,
     ir.Threshold: _plain,
     ir.Alloc: _plain,
     **dict.fromkeys(ir.Soac.__args__, soac_operator),
