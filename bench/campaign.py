@@ -7,7 +7,8 @@
     python -m bench.campaign --generator payloads   programs with sums that hold arrays
     python -m bench.campaign --generator payloads --futhark PATH    beside Futhark's compiler
 
-How they are compared: `testing/campaign.py`. With `--sanitize` C runs under sanitisers as well:
+How they are compared: `testing/campaign.py`; every fourth batch also as kernels under the observer,
+which is a row of its own. With `--sanitize` C runs under sanitisers as well:
 what they report, and a crash, counts as a difference of the program that was run. With `--save`
 what was run is put to `bench/results/campaign.json`, with `--log FILE` to another file; what is
 there was run at the same commit, and is not run again. `--merge FILE` puts what another file has
@@ -17,6 +18,7 @@ to it.
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +26,7 @@ from bench import recorded
 from bench.machine import describe
 from compiler.ir.values import show
 from testing import beside_futhark, record
-from testing.campaign import BATCH, GENERATORS, Manner, check_batch, failure
+from testing.campaign import BATCH, GENERATORS, TEXT, Manner, check_batch, failure
 from testing.record import Row
 from testing.shrinking import shrunk
 
@@ -46,8 +48,16 @@ def show_shrunk(seed: int, sanitized: bool, generator: str) -> None:
 def at_all_stages(seeds: range, sanitized: bool, generator: str) -> dict[tuple[str, str], Row]:
     """A batch at every stage and in C."""
     report = check_batch(seeds.start // BATCH, sanitized, generator)
-    row = Row([(seeds.start, seeds.stop)], report.counts, report.differences)
-    return {(generator, compared(sanitized)): row}
+    there = [one for one in report.differences if one[1] == TEXT]
+    rest = [one for one in report.differences if one[1] != TEXT]
+    watched = report.counts.pop("kernels", 0)
+    found = {
+        (generator, compared(sanitized)): Row([(seeds.start, seeds.stop)], report.counts, rest)
+    }
+    if watched or there:
+        counts = Counter({"programs": watched + len(there)})
+        found[generator, TEXT] = Row([(seeds.start, seeds.stop)], counts, there)
+    return found
 
 
 def beside(seeds: range, futhark: str, generator: str) -> dict[tuple[str, str], Row]:

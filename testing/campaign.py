@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -22,18 +22,23 @@ import numpy as np
 from compiler.base.context import Options
 from compiler.base.deadline import within
 from compiler.base.errors import CompileError, CompilerBug, RuntimeError_
-from compiler.base.text import Text, plain
+from compiler.base.text import plain
 from compiler.driver.pipeline import STAGES, Compilation
 from compiler.driver.switches import PASSES
+from compiler.ir.nodes import Prog
 from compiler.ir.values import Value, show
 from compiler.runtime import imp_interp, runner, sanitize
 from compiler.runtime.cc import compile_c
+from compiler.runtime.observer.build import why_not
+from compiler.runtime.observer.records import ORDERS
 from compiler.runtime.runner import Crash
 from compiler.semantics import heap, interp, value
 from testing.attempts import always, attempts
-from testing.compiling import at_line, different
+from testing.compiling import SHARED, at_line, begun, branch, changed
 from testing.generators import buffers, extremes, guards, payloads, programs, storage
 from testing.generators.storage import Generated
+from testing.kernels import VERSIONS, alike, thresholds, watched, with_tiny_indices
+from testing.kernels import Difference as KernelDifference
 from testing.outcomes import Outcome, is_limit, kind, outcome
 
 BATCH = 20
@@ -65,6 +70,8 @@ GENERATORS = {
     "payloads": payloads.program,
     "programs": _of_all_kinds,
 }
+TEXT = "CUDA's text"
+"""Where kernels differ."""
 MEMORY = ("funmem", "shortcircuit", "expanded", "merged")
 SWITCHES = [name for p in PASSES for name in (p.id, *(rule.id for rule in p.switches))]
 
@@ -74,7 +81,8 @@ class Manner:
     """How a batch is compiled and run: without `disabled`, by the C compiler with `effort`.
 
     `verified`: with checks after every pass. `versions`: always the most parallel version of the
-    code. `gpu`: the code for CUDA as well, up to its text. `counted`: attempts are counted.
+    code. `kernels`: in that version the text of CUDA is run as well, under the observer.
+    `counted`: attempts are counted.
     `sanitized`: C runs under sanitisers as well. `generator`: which one makes the programs.
     """
 
@@ -82,7 +90,7 @@ class Manner:
     effort: str = "-O0"
     verified: bool = False
     versions: bool = False
-    gpu: bool = False
+    kernels: str = ""
     counted: bool = False
     sanitized: bool = False
     generator: str = "storage"
@@ -105,7 +113,7 @@ class Manner:
             "-O3" if batch % 12 == 0 else "-O0",
             verified=batch % 5 == 0,
             versions=batch % 4 == 1,
-            gpu=batch % 4 == 2,
+            kernels=VERSIONS[batch // 4 % len(VERSIONS)] if batch % 4 == 2 else "",
             counted=batch % 8 == 0 and generator == "storage",
             sanitized=sanitized or generator == "extremes",
             generator=generator,
@@ -164,11 +172,49 @@ def same(found: Sequence[Any], expected: Sequence[Value], where: str) -> None:
             raise Difference(where, f"result {k} is {show(got)} and should be {show(want)}")
 
 
-def runs(work: Compilation, made: Generated, manner: Manner) -> Iterator[tuple[str, int, Any]]:
-    """Where, number of the input, a function that gives the results: all but C."""
-    args = made.inputs[0]
-    for stage, prog in different(work, IR):
-        chosen = always(prog) if manner.versions else {}
+@dataclass
+class Joint:
+    """Programs that were compiled at once in one manner; what all of them need is made once."""
+
+    early: Compilation
+    """As far as it is the same for all targets."""
+    manner: Manner
+
+    @cached_property
+    def work(self) -> Compilation:
+        """The compilation for C."""
+        return branch(self.early, self.early.options)
+
+    @cached_property
+    def code(self) -> str:
+        """The text of C."""
+        return plain(self.work.result("c").text)
+
+    @cached_property
+    def changed(self) -> list[tuple[str, Prog, frozenset[str]]]:
+        """Stages after `soa`, and the functions that each has changed."""
+        return list(changed(self.work, IR[0], IR[1:]))
+
+    @cached_property
+    def kernels(self) -> Compilation:
+        """The same for CUDA, in the code version that is asked for."""
+        options = replace(self.early.options, target="cuda")
+        chosen = thresholds(branch(self.early, options), self.manner.kernels)
+        return branch(self.early, replace(options, thresholds=chosen))
+
+    @cached_property
+    def kernel_text(self) -> str:
+        """The text of CUDA, for the observer."""
+        return with_tiny_indices(self.kernels)
+
+
+def runs(joint: Joint, made: Generated) -> Iterator[tuple[str, int, Any]]:
+    """Where, number of the input, a function that gives the results: all but C and kernels."""
+    args, work = made.inputs[0], joint.work
+    for stage, prog, names in joint.changed:
+        if made.name not in names:
+            continue
+        chosen = always(prog) if joint.manner.versions else {}
         yield stage, 0, lambda p=prog, t=chosen: interp.run(p, made.name, args, thresholds=t)
         if stage in MEMORY:
             yield (
@@ -181,39 +227,52 @@ def runs(work: Compilation, made: Generated, manner: Manner) -> Iterator[tuple[s
     merged = work.result("merged").prog
     for at, more in enumerate(made.inputs[1:], 1):
         yield "heap merged", at, lambda a=more: heap.run(merged, made.name, a)[0]
-    if manner.gpu:
-        prog = work.result("merged", "cuda").prog
+    if joint.manner.kernels:
+        prog = joint.kernels.result("merged").prog
         yield "heap merged, cuda", 0, lambda: heap.run(prog, made.name, args)[0]
 
 
-def check(work: Compilation, made: Generated, manner: Manner) -> Counter[str]:
-    """Raise Difference if a stage or C differs from the value semantics at `soa`.
+def check(joint: Joint, made: Generated) -> Counter[str]:
+    """Raise Difference if a stage, C or kernels differ from the value semantics at `soa`.
 
-    That of small inputs is found twice: fast, and by the letter. Counts `failing` programs, and
-    what says that another check fails first.
+    That of small inputs is found twice: fast, and by the letter. Counts `failing` programs, what
+    says that another check fails first, and `kernels`: programs whose kernels were observed.
     """
-    if manner.extreme:
-        return check_extremes(work, made, manner)
-    soa = work.result("soa").prog
+    if joint.manner.extreme:
+        return check_extremes(joint, made)
+    soa = joint.work.result("soa").prog
     counts: Counter[str] = Counter()
     expected = []
     for args in made.inputs:
         expected.append(tried(partial(interp.run, soa, made.name, args), "soa"))
         if sum(np.size(arg) for arg in args) <= SMALL:
-            plain = tried(partial(value.run, soa, made.name, args), "by the letter")
-            counts += agree(plain, expected[-1], "by the letter")
-    for where, at, run in runs(work, made, manner):
+            by_letter = tried(partial(value.run, soa, made.name, args), "by the letter")
+            counts += agree(by_letter, expected[-1], "by the letter")
+    for where, at, run in runs(joint, made):
         counts += agree(tried(run, where), expected[at], where)
-    code = work.result("c").text
     for args, want in zip(made.inputs, expected, strict=True):
-        for where, settings in manner.ways:
-            run = partial(in_c, code, made.name, args, settings, SECONDS)
+        for where, settings in joint.manner.ways:
+            run = partial(in_c, joint.code, made.name, args, settings, SECONDS)
             counts += agree(tried(run, where), want, where)
+    if joint.manner.kernels and not why_not():
+        counts["kernels"] += 1
+        for args, want in zip(made.inputs, expected, strict=True):
+            in_kernels(joint, made, args, want)
     return counts + how_it_fails(expected)
 
 
+def in_kernels(joint: Joint, made: Generated, args: list[Value], want: Outcome) -> None:
+    """Raise Difference if CUDA's text under the observer gives something else, or is faulty."""
+    order = random.Random(f"order {made.seed}").choice(ORDERS)
+    run = partial(watched, joint.kernel_text, made.name, args, order, SECONDS)
+    try:
+        alike(tried(run, TEXT), want, f"{joint.manner.kernels}, {order}")
+    except KernelDifference as found:
+        raise Difference(TEXT, str(found)) from found
+
+
 def in_c(
-    code: str | Text, entry: str, args: list[Value], settings: runner.Settings, seconds: float
+    code: str, entry: str, args: list[Value], settings: runner.Settings, seconds: float
 ) -> list[Any]:
     """What an entry point gives in C."""
     return runner.run_c(code, entry, args, seconds, settings=settings).values
@@ -241,17 +300,17 @@ def agree(found: Outcome, expected: Outcome, where: str) -> Counter[str]:
     return Counter()
 
 
-def check_extremes(work: Compilation, made: Generated, manner: Manner) -> Counter[str]:
+def check_extremes(joint: Joint, made: Generated) -> Counter[str]:
     """Raise Difference if something else than a failure happens where the program fails.
 
     How much memory there is, and how long a run may take, may differ.
     """
-    soa, imp, code = work.result("soa").prog, work.result("imp").prog, work.result("c").text
+    soa, imp = (joint.work.result(stage).prog for stage in ("soa", "imp"))
     few = EXTREME_BYTES >> 8
     counts: Counter[str] = Counter()
     wanted = []
 
-    ((_, settings),) = manner.ways
+    ((_, settings),) = joint.manner.ways
     for args in made.inputs:
         fast = partial(interp.run, soa, made.name, args, EXTREME_BYTES)
         expected = tried(partial(timed, fast), "soa")
@@ -259,7 +318,7 @@ def check_extremes(work: Compilation, made: Generated, manner: Manner) -> Counte
         for where, run in (
             ("by the letter", partial(timed, partial(value.run, soa, made.name, args, few))),
             ("imp", partial(timed, partial(imp_interp.run, imp, made.name, args))),
-            ("c", partial(in_c, code, made.name, args, settings, EXTREME_SECONDS)),
+            ("c", partial(in_c, joint.code, made.name, args, settings, EXTREME_SECONDS)),
         ):
             found = tried(run, where)
             if not is_limit(expected) and not is_limit(found):
@@ -293,18 +352,21 @@ def shown(found: Outcome) -> str:
 # --- a batch ---------------------------------------------------------------------------------
 
 
-def compiled(source: str, manner: Manner) -> Compilation:
-    """All stages up to C. Raises Difference for a defect, CompileError for a refusal."""
-    work = Compilation(source, Options(disabled=manner.disabled, verify=manner.verified))
+def compiled(source: str, manner: Manner) -> Joint:
+    """All stages up to C, and for CUDA where kernels are run.
+
+    Raises Difference for a defect, CompileError for a refusal.
+    """
+    options = Options(disabled=manner.disabled, verify=manner.verified)
     try:
+        joint = Joint(begun(source, options, SHARED[-1]), manner)
         for stage in (*IR, "imp", "c"):
-            work.result(stage)
-        if manner.gpu:
-            work.result("merged", "cuda")
-            work.result("cuda")
+            joint.work.result(stage)
+        if manner.kernels:
+            joint.kernels.result("cuda")
     except CompilerBug as error:
         raise Difference("compile", error.message) from error
-    return work
+    return joint
 
 
 def check_batch(batch: int, sanitized: bool = False, generator: str = "storage") -> Report:
@@ -316,27 +378,27 @@ def check_batch(batch: int, sanitized: bool = False, generator: str = "storage")
     for one in made:
         report.counts["programs"] += 1
         try:
-            report.counts += check(whole or compiled(one.source, manner), one, manner)
+            report.counts += check(whole or compiled(one.source, manner), one)
         except Difference as found:
             report.differences.append((one.seed, found.where, found.what))
         except CompileError as error:
             report.differences.append((one.seed, "compile", f"alone: {error.message}"))
     if manner.counted and whole is not None:
-        count_attempts(whole, report)
+        count_attempts(whole.work, report)
     return report
 
 
 def accepted(
     made: list[Generated], manner: Manner, report: Report
-) -> tuple[list[Generated], Compilation | None]:
+) -> tuple[list[Generated], Joint | None]:
     """The programs that are not refused, and all of them compiled, if that works out."""
     while made:
         try:
-            work = compiled("\n".join(g.source for g in made), manner)
+            joint = compiled("\n".join(g.source for g in made), manner)
             for _, one in manner.ways:
                 flags = (*sanitize.FLAGS, *one.flags) if one.sanitized else one.flags
-                compile_c(plain(work.result("c").text), flags)
-            return made, work
+                compile_c(joint.code, flags)
+            return made, joint
         except (CompilerBug, Difference):
             break
         except CompileError as error:
@@ -377,7 +439,7 @@ def count_attempts(work: Compilation, report: Report) -> None:
 def failure(made: Generated, manner: Manner) -> str:
     """Where it differs and how, or "" if nothing differs or the program is refused."""
     try:
-        check(compiled(made.source, manner), made, manner)
+        check(compiled(made.source, manner), made)
     except Difference as found:
         return str(found)
     except CompileError:

@@ -16,7 +16,8 @@ from compiler.base.context import Ctx, Options
 from compiler.base.errors import CompileError
 from compiler.base.fuel import Fuel
 from compiler.driver.pipeline import STAGES, Compilation
-from compiler.ir.nodes import Prog
+from compiler.ir.nodes import Call, Function, Prog
+from compiler.ir.walk import all_stms
 
 T = TypeVar("T")
 PLAIN = Options()
@@ -70,6 +71,31 @@ def different(work: Compilation, stages: Sequence[str]) -> Iterator[tuple[str, P
         if prog != before:
             yield stage, prog
         before = prog
+
+
+def changed(
+    work: Compilation, first: str, stages: Sequence[str]
+) -> Iterator[tuple[str, Prog, frozenset[str]]]:
+    """Stages with the functions that differ from those of the stage before, or call one that does.
+
+    Of several programs compiled at once, each is looked at again where it has changed itself.
+    """
+    before = {fun.name: fun for fun in work.result(first).prog.funs}
+    for stage in stages:
+        prog: Prog = work.result(stage).prog
+        found: set[str] = set()
+        for fun in prog.funs:
+            old = before.get(fun.name)
+            if (old is not fun and old != fun) or not found.isdisjoint(called(fun)):
+                found.add(fun.name)
+        before = {fun.name: fun for fun in prog.funs}
+        if found:
+            yield stage, prog, frozenset(found)
+
+
+def called(fun: Function) -> set[str]:
+    """The functions that a function calls itself."""
+    return {stm.exp.fun for stm in all_stms(fun.body.stms) if isinstance(stm.exp, Call)}
 
 
 def branch(work: Compilation, options: Options) -> Compilation:

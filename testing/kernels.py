@@ -166,7 +166,18 @@ def observed(
 
     Raises Difference for what the observer reports, and what a run of the program raises.
     """
-    code = plain(work.result("cuda").text).replace(INDEX, TINY_INDEX)
+    return watched(with_tiny_indices(work), entry, args, order, seconds)
+
+
+def with_tiny_indices(work: Compilation) -> str:
+    """The CUDA text, whose narrow indices have 16 bits."""
+    return plain(work.result("cuda").text).replace(INDEX, TINY_INDEX)
+
+
+def watched(
+    code: str, entry: str, args: Sequence[Value], order: records.Order, seconds: float
+) -> list[Value]:
+    """As `observed`, of such a text."""
     with tiny_indices():
         seen = records.observe(code, entry, list(args), order, records=False, seconds=seconds)
     if seen.problems:

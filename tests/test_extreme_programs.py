@@ -31,19 +31,19 @@ def test_a_crash_and_a_report_are_those_of_their_program(monkeypatch: pytest.Mon
     """Of three programs in one library, the one that leaves its block is named."""
     manner = campaign.Manner(generator="extremes", sanitized=True)
     made = [program(seed, f"p{seed}") for seed in (0, 1, 2)]
-    work = campaign.compiled("\n".join(one.source for one in made), manner)
-    text = work.result("c").text
+    joint = campaign.compiled("\n".join(one.source for one in made), manner)
+    text = joint.work.result("c").text
     heads = [k for k, line in enumerate(text) if line.text.startswith("int entry_p1(")]
     assert len(heads) == 1
     wrong = text[heads[0] + 1]
     broken = type(wrong)("    char *p = malloc(3); p[in[0] * 0 + 3] = 1; free(p);" + wrong.text)
     changed = (*text[: heads[0] + 1], broken, *text[heads[0] + 2 :])
     monkeypatch.setattr(StageResult, "text", changed)
-    campaign.check(work, made[0], manner)
+    campaign.check(joint, made[0])
     with pytest.raises(campaign.Difference) as caught:
-        campaign.check(work, made[1], manner)
+        campaign.check(joint, made[1])
     assert "heap-buffer-overflow, write of size 1" in caught.value.what
-    campaign.check(work, made[2], manner)
+    campaign.check(joint, made[2])
 
 
 def test_programs_are_the_same_every_time() -> None:

@@ -7,7 +7,9 @@ import json
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from math import isqrt
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -525,6 +527,7 @@ def _shown(value: object) -> str:
     return ("false", "true")[value] if isinstance(value, bool) else str(value)
 
 
+@lru_cache(maxsize=8)
 def about(code: str) -> Plain:
     """Entry points and checks of a CUDA text, as `cuda.py` wrote them at its end."""
     return dict(json.loads(ast.literal_eval(code.rpartition("\nABOUT = ")[2])))
@@ -533,8 +536,13 @@ def about(code: str) -> Plain:
 def host_functions(code: str) -> dict[str, Any]:
     """The host's functions of a CUDA text of ours, by name: each takes the device first."""
     env: dict[str, Any] = {}
-    exec(compile(split(code)[1], "<cuda host>", "exec"), env)
+    exec(_host(code), env)
     return env
+
+
+@lru_cache(maxsize=8)
+def _host(code: str) -> CodeType:
+    return compile(split(code)[1], "<cuda host>", "exec")
 
 
 def run_on(

@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from io import FileIO
 from pathlib import Path
 
@@ -198,6 +199,7 @@ class _Job:
     given: tuple[int, ...] = ()
 
 
+@lru_cache(maxsize=8)
 def about(code: str) -> Plain:
     """Entry points and checks of a C text, as `c.py` wrote them at its end."""
     _, found, rest = code.rpartition(_ABOUT)

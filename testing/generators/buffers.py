@@ -69,11 +69,12 @@ class _Writer:
             f"(y with [0:n] = {made}, x)",
             f"let y[0:n] = {made} in (y, x)",
             f"let y[0:n / 2] = ({made})[0:n / 2] in (y, x)",
-            f"let y[0:n] = {made} in if i % 2 == 0 then (y, copy x) else (copy x, y)",
+            f"let y[0:n] = {made} in if i % 2 == 0 then (y, copy x) else (copy x, copy y)",
             f"({made}, x)",
         )
         rounds = self.one("2i64", "3i64", "(i64.max 0 k) % 4")
-        return f"  let (a, b) = loop (x, y) = (a, b) for i < {rounds} do {ends}\n"
+        made = f"(loop (x, y) = (a, b) for i < {rounds} do {ends})"
+        return f"  let (a, b) = {made} :> ([n]{self.elem}, [n]{self.elem})\n"
 
     def parts(self) -> str:
         """A half or third from others; what is left over stays."""

@@ -134,7 +134,11 @@ PROGRAMS: dict[str, tuple[str, list[Value]]] = {
         [np.int64(1), np.bool_(False), np.arange(5, dtype=np.int32), np.arange(5)],
     ),
 }
-MANNERS = [Manner(verified=True, gpu=True), Manner(versions=True), Manner(frozenset({"merge"}))]
+MANNERS = [
+    Manner(verified=True, kernels="default"),
+    Manner(versions=True),
+    Manner(frozenset({"merge"})),
+]
 
 
 @pytest.mark.skipif(not runner.compiler_available(), reason="no C compiler")

@@ -14,7 +14,17 @@ from compiler.base.errors import CompileError
 from compiler.driver.pipeline import Compilation
 from compiler.ir.values import Value
 from compiler.runtime import imp_interp, runner
-from testing.campaign import Manner, Report, check_batch, count_attempts, failure
+from compiler.runtime.observer.build import why_not
+from testing import campaign
+from testing.campaign import (
+    Manner,
+    Report,
+    check,
+    check_batch,
+    compiled,
+    count_attempts,
+    failure,
+)
 from testing.generators.storage import Generated, program
 from testing.shrinking import shrunk
 
@@ -27,6 +37,18 @@ def test_all_stages_and_c_agree(batch: int) -> None:
     report = check_batch(batch)
     assert report.differences == []
     assert report.counts["programs"] >= 15
+
+
+@needs_cc
+@pytest.mark.skipif(bool(why_not()), reason="no C++ compiler")
+def test_kernels_under_the_observer_are_compared_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "entry main [n] (xs: [n]i64) = map (+ 1) xs\n"
+    made = Generated(0, "main", source, [[np.arange(3)]])
+    joint = compiled(source, Manner(kernels="grid"))
+    assert check(joint, made) == {"kernels": 1}
+    monkeypatch.setattr(campaign, "watched", lambda *_: [np.arange(3)])
+    with pytest.raises(campaign.Difference, match="CUDA's text"):
+        check(joint, made)
 
 
 def test_programs_are_the_same_every_time() -> None:

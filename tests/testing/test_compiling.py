@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -12,7 +14,7 @@ from compiler.base.text import plain
 from compiler.driver.pipeline import STAGES, Compilation
 from compiler.optimise import inline
 from testing import kernels
-from testing.compiling import SHARED, begun, branch, compiled, different
+from testing.compiling import SHARED, begun, branch, called, changed, compiled, different
 
 EXAMPLES = Path(__file__).parents[2] / "app" / "examples"
 
@@ -84,3 +86,27 @@ def test_a_stage_that_changes_nothing_is_not_looked_at_again() -> None:
     progs = [work.result(stage).prog for stage in stages]
     assert all(prog in found.values() for prog in progs)
     assert progs.count(found["funmem"]) == 4
+
+
+def test_of_programs_compiled_at_once_the_changed_ones_are_looked_at_again() -> None:
+    source = """entry plain (x: i64) = x
+def twice [n] (xs: [n]i64) = map (* 2) xs
+entry fused [n] (xs: [n]i64) = map (+ 1) (twice xs)
+"""
+    stages = [stage.id for stage in STAGES if stage.kind == "ir"]
+    work = Compilation(source)
+    found = {stage: names for stage, _, names in changed(work, stages[0], stages[1:])}
+    assert found["fused"] == {"fused"}
+    assert not any("plain" in names for names in found.values())
+
+
+def test_who_calls_a_changed_function_has_changed() -> None:
+    source = "def f (n: i64) = n + 1\nentry main (n: i64) = f n\nentry other (n: i64) = n\n"
+    before = Compilation(source).result("soa").prog
+    assert called(before.funs[1]) == {before.funs[0].name}
+    prog = replace(before, funs=(replace(before.funs[0], results=()), *before.funs[1:]))
+    progs = {"before": before, "after": prog}
+    work = Mock(result=lambda stage: Mock(prog=progs[stage]))
+    assert list(changed(work, "before", ["after"])) == [
+        ("after", prog, frozenset((before.funs[0].name, "main")))
+    ]

@@ -65,6 +65,7 @@ def library(kernels: str) -> Path:
     return _compiled(observed(kernels), KERNELS)
 
 
+@functools.lru_cache(maxsize=8)
 def observed(kernels: str) -> str:
     """The text, line for line, with what tells of loops and launches.
 
@@ -150,6 +151,8 @@ def places(path: Path, offsets: list[int]) -> dict[int, int]:
 
     A place below 0 is a line already.
     """
+    if max(offsets, default=0) <= 0:
+        return {offset: -offset for offset in offsets}
     asked = "\n".join(hex(max(0, offset - 1)) for offset in offsets)
     said = subprocess.run(
         ["addr2line", "-e", str(path)], input=asked, text=True, capture_output=True, check=True
