@@ -12,7 +12,7 @@ from typing import Any
 
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
-from compiler.ir.walk import Node, Rewrite, free, rewrite
+from compiler.ir.walk import NESTED, Node, Rewrite, free, rewrite
 
 Sources = frozenset[Name]
 NOTHING: Sources = frozenset()
@@ -23,32 +23,68 @@ _VIEWS: Mapping[type, str] = ir.CORE.trait("views")
 _OVERWRITES = {cls: path.split(".") for cls, path in ir.CORE.trait("overwrites").items()}
 
 
+Effect = tuple[tuple[Name, ...], tuple[Sources, ...]]
+"""What is consumed, and what each result may be a view of (nothing at all: an empty tuple)."""
+
+
+class Effects:
+    """Of what has bodies: who walks a program asks at each level, but each is looked at once.
+
+    `funs` must hold the functions that are called.
+    """
+
+    def __init__(self, funs: Funs | None = None) -> None:
+        self.funs = funs
+        self._found: dict[int, tuple[ir.Exp, Effect]] = {}
+
+    def consumed(self, exp: ir.Exp) -> tuple[Name, ...]:
+        """The arrays that `exp` consumes, bound outside it."""
+        return self.of(exp)[0]
+
+    def aliases(self, stm: ir.Stm) -> tuple[Sources, ...]:
+        """For each name of the pattern, the arrays bound before that it may be a view of.
+
+        Only direct ones: the aliases of those are not followed. Nothing for scalars and blocks.
+        """
+        return _by_name(stm, self.of(stm.exp)[1])
+
+    def of(self, exp: ir.Exp) -> Effect:
+        """Both at once, since each needs the other for bodies inside."""
+        if type(exp) not in NESTED:
+            return _effects(exp, self)
+        found = self._found.get(id(exp))
+        if found is None:
+            found = self._found[id(exp)] = exp, _effects(exp, self)
+        return found[1]
+
+
 def consumed(exp: ir.Exp, funs: Funs | None = None) -> tuple[Name, ...]:
-    """The arrays that `exp` consumes, bound outside it; `funs` must hold the functions called."""
-    return _effects(exp, funs)[0]
+    """As `Effects.consumed`, of one expression."""
+    return Effects(funs).consumed(exp)
 
 
 def aliases(stm: ir.Stm, funs: Funs | None = None) -> tuple[Sources, ...]:
-    """For each name of the pattern, the arrays bound before that it may be a view of.
-
-    Only direct ones: the aliases of those are not followed. Nothing for scalars and blocks.
-    """
-    return _by_name(stm, _effects(stm.exp, funs)[1])
+    """As `Effects.aliases`, of one statement."""
+    return Effects(funs).aliases(stm)
 
 
 def of_body(
     stms: tuple[ir.Stm, ...], results: tuple[ir.Operand, ...] = (), funs: Funs | None = None
-) -> tuple[tuple[Name, ...], tuple[Sources, ...]]:
+) -> Effect:
     """What a body consumes, and what its results may be views of: arrays bound outside of it.
 
     Through views as well: `let ys = xs[1:] in ys` may be a view of `xs`.
     """
+    return _of_body(stms, results, Effects(funs))
+
+
+def _of_body(stms: tuple[ir.Stm, ...], results: tuple[ir.Operand, ...], effects: Effects) -> Effect:
     sources: dict[Name, Sources] = {}
     found: list[Name] = []
     for stm in stms:
         if type(stm.exp) in _SCALARS:
             continue
-        taken, views = _effects(stm.exp, funs)
+        taken, views = effects.of(stm.exp)
         for name in taken:
             found.extend(sources.get(name, (name,)))
         for param, names in zip(stm.pat, _by_name(stm, views), strict=True):
@@ -137,10 +173,11 @@ def roots_of(stms: tuple[ir.Stm, ...]) -> tuple[dict[Name, Sources], Sources]:
     """
     roots: dict[Name, Sources] = {}
     gone: set[Name] = set()
+    effects = Effects()
     for stm in stms:
         if isinstance(stm.exp, (*ir.SE_NODES, ir.Assert, ir.Push)):
             continue
-        taken, views = _effects(stm.exp, None)
+        taken, views = effects.of(stm.exp)
         gone.update(root for name in taken for root in roots.get(name, (name,)))
         for param, names in zip(stm.pat, _by_name(stm, views), strict=True):
             above = [roots.get(n, frozenset((n,))) for n in names]
@@ -171,25 +208,22 @@ def _parts(node: object, field: str) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def _effects(exp: ir.Exp, funs: Funs | None) -> tuple[tuple[Name, ...], tuple[Sources, ...]]:
-    """What is consumed, and what each result may be a view of (nothing at all: an empty tuple).
-
-    Both at once, since each needs the other for bodies inside: one pass, however deep they are.
-    """
+def _effects(exp: ir.Exp, effects: Effects) -> Effect:
     view = _VIEWS.get(type(exp))
     if view is not None:
         return (), (frozenset((getattr(exp, view),)),)
+    funs = effects.funs
     match exp:
         case ir.Update(array, _, _):
             return (array,), ()
         case _ if isinstance(exp, ir.Soac):
-            return overwritten(exp) + _by_lambda(exp.fn, exp.arrays, funs), ()
+            return overwritten(exp) + _by_lambda(exp.fn, exp.arrays, effects), ()
         case _ if isinstance(exp, ir.SegOp):
-            return overwritten(exp) + of_body(exp.body.stms, (), funs)[0], ()
+            return overwritten(exp) + _of_body(exp.body.stms, (), effects)[0], ()
         case ir.If(_, then, orelse):
-            return _by_branches(then, orelse, funs)
+            return _by_branches(then, orelse, effects)
         case ir.Loop(params, init, _, body):
-            return _by_loop(params, init, body, funs)
+            return _by_loop(params, init, body, effects)
         case ir.Jvp() | ir.Vjp():
             other = exp.fn.returns if isinstance(exp, ir.Jvp) else exp.args
             return (), (frozenset(free(exp)),) * (len(exp.fn.returns) + len(other))
@@ -209,28 +243,26 @@ def _by_name(stm: ir.Stm, found: tuple[Sources, ...]) -> tuple[Sources, ...]:
     return tuple(names if isinstance(p.type, ir.Array) else NOTHING for p, names in pairs)
 
 
-def _by_branches(
-    then: ir.Body, orelse: ir.Body, funs: Funs | None
-) -> tuple[tuple[Name, ...], tuple[Sources, ...]]:
-    first, one = of_body(then.stms, then.results, funs)
-    second, other = of_body(orelse.stms, orelse.results, funs)
+def _by_branches(then: ir.Body, orelse: ir.Body, effects: Effects) -> Effect:
+    first, one = _of_body(then.stms, then.results, effects)
+    second, other = _of_body(orelse.stms, orelse.results, effects)
     # What one branch consumes is the statement's own, if the other returns it as it is.
     gone = frozenset(first + second)
     return first + second, tuple((a | b) - gone for a, b in zip(one, other, strict=True))
 
 
-def _by_lambda(fn: ir.Lambda, arrays: tuple[Name, ...], funs: Funs | None) -> tuple[Name, ...]:
+def _by_lambda(fn: ir.Lambda, arrays: tuple[Name, ...], effects: Effects) -> tuple[Name, ...]:
     """A lambda that consumes its parameter consumes the array whose rows it takes."""
     if not fn.body.stms:
         return ()
     row_of = {p.name: array for p, array in zip(fn.params, arrays, strict=False)}
-    return tuple(row_of.get(x, x) for x in of_body(fn.body.stms, (), funs)[0])
+    return tuple(row_of.get(x, x) for x in _of_body(fn.body.stms, (), effects)[0])
 
 
 def _by_loop(
-    params: tuple[ir.Param, ...], init: tuple[ir.Operand, ...], body: ir.Body, funs: Funs | None
-) -> tuple[tuple[Name, ...], tuple[Sources, ...]]:
-    inside, ends = of_body(body.stms, body.results, funs)
+    params: tuple[ir.Param, ...], init: tuple[ir.Operand, ...], body: ir.Body, effects: Effects
+) -> Effect:
+    inside, ends = _of_body(body.stms, body.results, effects)
     start: dict[Name, Sources] = {}
     taken: list[Name] = []
     for param, value in zip(params, init, strict=True):

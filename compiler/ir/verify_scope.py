@@ -14,7 +14,7 @@ from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
 from compiler.base.spans import NOWHERE
 from compiler.ir import nodes as ir
-from compiler.ir.aliases import aliases, consumed, read
+from compiler.ir.aliases import Effects, read
 from compiler.ir.forms import Form
 from compiler.ir.known import Known
 from compiler.ir.printer import show_stm
@@ -51,6 +51,7 @@ class ScopeChecker(ScalarChecker):
         self.form = form
         self.stage = stage
         self.funs: dict[str, ir.Function] = {}
+        self.effects = Effects(self.funs)
         self.bound: set[Name] = set()
         self.known = Known()
         self.roots: dict[Name, Roots] = {}
@@ -223,9 +224,9 @@ class ScopeChecker(ScalarChecker):
         kind = type(exp)
         self.must(kind in self.form.may_occur, f"`{kind.__name__}` may not occur at this stage")
         types = self.rules[kind](self, exp, stm.pat)
-        taken = consumed(exp, self.funs)
+        taken = self.effects.consumed(exp)
         self.no_sharing(stm, taken)
-        sources = aliases(stm, self.funs)
+        sources = self.effects.aliases(stm)
         # What a branch consumes belongs to the results, also where the other branch returns it.
         gone = self.roots_of(taken)
         roots = [self.roots_of(names) - gone for names in sources]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from compiler.algebra.poly import Poly
+from compiler.ir import aliases
 from compiler.ir.aliases import consumed_params, of_body, roots_of
 from compiler.ir.build import full_slices
 from compiler.ir.nodes import (
@@ -12,6 +15,7 @@ from compiler.ir.nodes import (
     Body,
     Copy,
     DimFix,
+    Exp,
     If,
     Lambda,
     Param,
@@ -63,3 +67,25 @@ def test_parameters_that_a_lambda_overwrites() -> None:
     fn = Lambda(params, Body((VIEW, AGAIN, WRITE), ("new_5",)), (KIND,))
     assert consumed_params(fn) == {"xs_1"}
     assert consumed_params(Lambda(params, Body((VIEW, FRESH), ("copy_4",)), (KIND,))) == set()
+
+
+def test_each_body_is_looked_at_once_however_deep_it_lies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checker asks at every level; looked at anew each time, `n` levels would be `n * n`."""
+    depth, looked = 40, 0
+    exp: Exp = Slice("xs", full_slices((N,)))
+    for k in range(depth):
+        inner = Body((let(f"a{k}", exp),), (f"a{k}",))
+        exp = If(TRUE, inner, Body((), ("xs",)))
+    once = aliases._effects
+
+    def counted(exp: Exp, effects: aliases.Effects) -> aliases.Effect:
+        nonlocal looked
+        looked += 1
+        return once(exp, effects)
+
+    monkeypatch.setattr(aliases, "_effects", counted)
+    effects = aliases.Effects()
+    while isinstance(exp, If):
+        assert effects.aliases(let("ys", exp)) == (frozenset(("xs",)),)
+        exp = exp.then.stms[0].exp
+    assert looked == depth + 1

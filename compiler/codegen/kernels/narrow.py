@@ -11,6 +11,7 @@ is, and so do values that are no indices.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from fractions import Fraction
 from functools import reduce
 from typing import Any
@@ -48,6 +49,8 @@ class Narrowing:
 
     names: frozenset[Name]
     most: Bound
+    _known: dict[tuple[int, bool], tuple[SE, bool]] = field(default_factory=dict, compare=False)
+    """Of operators: whoever prints an expression asks at each of its levels."""
 
     def is_narrow(self, se: SE, index: bool) -> bool:
         """Whether a value has few bits; of what is no `index` nothing is computed with few."""
@@ -56,7 +59,11 @@ class Narrowing:
         if type(se) is Lit:
             return se.prim == "i64" and abs(int(se.value)) < LIMIT
         if type(se) is Bin:
-            return index and se.at == "i64" and self.stays(se.op, se.lhs, se.rhs)
+            key = id(se), index
+            if key not in self._known:
+                narrow = index and se.at == "i64" and self.stays(se.op, se.lhs, se.rhs)
+                self._known[key] = se, narrow
+            return self._known[key][1]
         if type(se) is Select:
             return self.is_narrow(se.then, index) and self.is_narrow(se.orelse, index)
         if type(se) is Un:
