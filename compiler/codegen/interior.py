@@ -1,76 +1,195 @@
-"""The inside of a map, where indices are not clamped.
+"""The inside of a map, where what is done for the sake of its borders is known to be idle.
 
-A stencil that reads `xs[max(j - 1, 0)]` and `xs[min(j + 1, n - 1)]` does so for the sake of its
-first and last points. For all others `max(j - 1, 0)` is `j - 1`, neighbouring points read
-neighbouring cells, and the loop vectorises. So the range of the last index is split in three.
+A stencil that reads `xs[max(j - 1, 0)]` and `xs[min(j + 1, n - 1)]`, or that asks `j > 0 && j <
+n - 1`, does so for its first and last points. For all others `max(j - 1, 0)` is `j - 1`, the
+condition holds, neighbouring points read neighbouring cells, and the loop vectorises. So the range
+of the last index is split in three. A condition `j > m`, with `m` the same for all points of the
+loop, splits it in two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from compiler.algebra.poly import Poly
 from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
+from compiler.base.rules import Rule
 from compiler.codegen.imp.nodes import Apply, Assign, Declare, Define, If, Load, Stm, Stms, Store
 from compiler.codegen.index import sub
-from compiler.codegen.traits import reads
-from compiler.ir.nodes import SE, Bin, Lit, Var
+from compiler.codegen.traits import reads, traits_of
+from compiler.ir.build import both, either
+from compiler.ir.may_fail import cannot_fail
+from compiler.ir.nodes import FALSE, SE, TRUE, Bin, Lit, Select, Un, Var
 from compiler.ir.sizes import HIGH, LOW, poly_of
-from compiler.ir.walk import map_subexpressions
+from compiler.ir.walk import map_subexpressions, se_parts
 
+NEAR = 16
+"""How far from the first or the last point a border is at most."""
 FAR = 1 << 31
 """Sums of an index and a number up to this are i64: no map has so many points."""
+INTERIOR = Rule(
+    "c/interior", "The points inside of a map are worked on without the conditions of its border."
+)
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 
 @dataclass(frozen=True, slots=True)
 class Interior:
-    """For `low <= index < high` for all of `lows` and `highs`, `body` does what the map's does."""
+    """For `low <= index < high` for all of `lows` and `highs`, `body` does what the map's does.
+
+    If `needs` hold, which are the same for all points of the loop.
+    """
 
     lows: tuple[SE, ...]
     highs: tuple[SE, ...]
     body: Stms
+    needs: tuple[SE, ...] = ()
 
 
-def interior(body: Stms, index: Name, bound: set[Name]) -> Interior | None:
-    """The inside of a straight body; None if no index is clamped. `bound`: what it defines."""
-    clamps = _Clamps(index, bound)
-    inner = rewrite(body, clamps.unclamped)
-    if not clamps.lows and not clamps.highs:
+@dataclass(frozen=True, slots=True)
+class Halves:
+    """`below` does what the map's body does for indices under `limit`, `above` for the others."""
+
+    limit: SE
+    below: Stms
+    above: Stms
+
+
+def interior(body: Stms, index: Name, end: SE, bound: set[Name]) -> Interior | None:
+    """The inside of a body, in which nothing is checked; None if there are no borders.
+
+    `end`: how many points there are; `bound`: what the body defines.
+    """
+    clamps = _Clamps(index, end, bound)
+    inner = rewrite(body, clamps.unclamped, clamps.decided, clamps.known)
+    if (not clamps.lows and not clamps.highs) or not traits_of(inner).straight:
         return None
-    return Interior(tuple(clamps.lows), tuple(clamps.highs), inner)
+    return Interior(tuple(clamps.lows), tuple(clamps.highs), inner, tuple(clamps.needs))
+
+
+def halves(body: Stms, index: Name, bound: set[Name]) -> Halves | None:
+    """Both halves of a body that asks how its index compares to a number; None for others."""
+    clamps = _Clamps(index, TRUE, bound)
+    for cond in _asked(body):
+        compared = clamps.compared(cond) if isinstance(cond, Bin) else None
+        if compared is not None and compared[0] not in ("==", "!="):
+            op, shift, limit = compared
+            at = less(limit, shift - (op in ("<=", ">")))
+            return Halves(at, *(_with(body, cond, (op[0] == "<") == low) for low in (True, False)))
+    return None
+
+
+def _asked(body: Stms) -> Iterator[SE]:
+    """The conditions of a body's branches and choices."""
+    for stm in body:
+        if isinstance(stm, If):
+            yield stm.cond
+        elif isinstance(stm, Define):
+            todo = [stm.value]
+            while todo:
+                se = todo.pop()
+                todo += se_parts(se)
+                if isinstance(se, Select):
+                    yield se.cond
+
+
+def _with(body: Stms, cond: SE, holds: bool) -> Stms:
+    """A body where a condition holds, or does not."""
+    answer = TRUE if holds else FALSE
+
+    def told(se: SE) -> SE:
+        return answer if se == cond else simpler(map_subexpressions(se, told))
+
+    return rewrite(body, told, lambda _, after: after)
 
 
 class _Clamps:
-    """Collects the conditions under which `min` and `max` of the index do nothing."""
+    """Collects the conditions under which `min`, `max` and borders of the index do nothing."""
 
-    def __init__(self, index: Name, bound: set[Name]) -> None:
+    def __init__(self, index: Name, end: SE, bound: set[Name]) -> None:
         self.index = index
+        self.end = poly_of(end)
         self.varying = bound | {index}
         self.lows: dict[SE, None] = {}
         self.highs: dict[SE, None] = {}
+        self.needs: dict[SE, None] = {}
+        self.known: dict[Name, Lit] = {}
 
     def unclamped(self, se: SE) -> SE:
         """The expression without clamps; the same object if there are none."""
         if isinstance(se, Bin) and se.at == "i64" and se.op in ("min", "max"):
             for value, limit in ((se.lhs, se.rhs), (se.rhs, se.lhs)):
                 shift = self.shift(value)
-                if shift is not None and not reads(limit) & self.varying:
+                if shift is not None and self.same(limit):
                     if se.op == "max":
                         self.lows[less(limit, shift)] = None
                     else:
                         self.highs[less(limit, shift - 1)] = None
                     return value
         if isinstance(se, (Lit, Var)):
-            return se
-        return map_subexpressions(se, self.unclamped)
+            return self.known.get(se.name, se) if isinstance(se, Var) else se
+        if isinstance(se, Bin) and (settled := self.inside(se)) is not None:
+            return settled
+        return simpler(map_subexpressions(se, self.unclamped))
+
+    def inside(self, se: Bin) -> Lit | None:
+        """The value that a comparison with a border has inside."""
+        compared = self.compared(se)
+        if compared is None:
+            return None
+        op, shift, limit = compared
+        if isinstance(limit, Lit) and int(limit.value) - shift <= NEAR:
+            self.lows[less(limit, shift - (op not in ("<", ">=")))] = None
+            return Lit(op in (">", ">=", "!="), "bool")
+        far = None if self.end is None else poly_of(limit)
+        past = None if far is None or self.end is None else (far - self.end).constant
+        if past is None or abs(past - shift) > NEAR:
+            return None
+        self.highs[less(limit, shift - (op in ("<=", ">")))] = None
+        return Lit(op in ("<", "<=", "!="), "bool")
+
+    def compared(self, se: Bin) -> tuple[str, int, SE] | None:
+        """The index and a number on the left, and what it is compared with; None for others."""
+        if se.at != "i64" or se.op not in _TURNED:
+            return None
+        for op, value, limit in ((se.op, se.lhs, se.rhs), (_TURNED[se.op], se.rhs, se.lhs)):
+            shift = self.shift(value)
+            if shift is not None and self.same(limit):
+                return op, shift, limit
+        return None
+
+    def decided(self, before: SE, after: SE) -> SE:
+        """A condition that is asked of all points of the inside together holds."""
+        if after is before or isinstance(after, Lit) or not self.same(after):
+            return after
+        self.needs[after] = None
+        return TRUE
+
+    def same(self, se: SE) -> bool:
+        """Whether it is one for all points of the loop, and may be asked before it."""
+        return not reads(se) & self.varying and cannot_fail(se)
 
     def shift(self, se: SE) -> int | None:
         """What `se` adds to the index: a number so small that no index and it wrap; else None."""
         poly = poly_of(se)
         rest = None if poly is None else (poly - Poly.var(self.index)).constant
         return rest if rest is not None and abs(rest) <= FAR else None
+
+
+def simpler(se: SE) -> SE:
+    """A condition or a choice, where parts of it are known."""
+    match se:
+        case Bin("&&", _, lhs, rhs):
+            return both(lhs, rhs) if Lit in (type(lhs), type(rhs)) else se
+        case Bin("||", _, lhs, rhs):
+            return either(lhs, rhs) if Lit in (type(lhs), type(rhs)) else se
+        case Un("not", "bool", Lit(value)):
+            return FALSE if value else TRUE
+        case Select(Lit(value), then, orelse):
+            return then if value else orelse
+    return se
 
 
 def less(limit: SE, shift: int) -> SE:
@@ -83,9 +202,32 @@ def less(limit: SE, shift: int) -> SE:
     return sub(Bin(op, "i64", limit, Lit(end, "i64")), Lit(shift, "i64"))
 
 
-def rewrite(stms: Stms, f: Callable[[SE], SE]) -> Stms:
-    """Apply `f` to the scalar expressions of straight statements."""
-    return tuple(_rewrite(stm, f) for stm in stms)
+def rewrite(
+    stms: Stms,
+    f: Callable[[SE], SE],
+    decide: Callable[[SE, SE], SE] | None = None,
+    known: dict[Name, Lit] | None = None,
+) -> Stms:
+    """Apply `f` to the scalar expressions of straight statements.
+
+    With `decide`, which is given a branch's condition without and with `f`, branches that are not
+    taken are left out; `known` collects names of conditions whose value is known.
+    """
+    out: list[Stm] = []
+    for stm in stms:
+        if isinstance(stm, If) and decide is not None:
+            asked = decide(stm.cond, f(stm.cond))
+            if isinstance(asked, Lit):
+                out += rewrite(stm.then if asked.value else stm.orelse, f, decide, known)
+            else:
+                then, orelse = (rewrite(a, f, decide, known) for a in (stm.then, stm.orelse))
+                out.append(replace(stm, cond=asked, then=then, orelse=orelse))
+            continue
+        new = _rewrite(stm, f)
+        if known is not None and isinstance(new, Define) and new.prim == "bool":
+            known |= {new.name: new.value} if isinstance(new.value, Lit) else {}
+        out.append(new)
+    return tuple(out)
 
 
 def _rewrite(stm: Stm, f: Callable[[SE], SE]) -> Stm:

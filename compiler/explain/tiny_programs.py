@@ -487,6 +487,10 @@ BY_RULE: dict[str, Tiny] = {
         "  tabulate n (\\i -> let k = i32.i64 i in if k == 0 then xs[k] else xs[k - 1])",
         "[1, 2, 3]",
     ),
+    "c/interior": Tiny(
+        "entry main [n] (xs: [n]i32) =\n  tabulate n (\\i -> if i == 0 then 0 else xs[i - 1])",
+        "[1, 2, 3]",
+    ),
     "c/one-pass": Tiny("entry main (xs: []i32) = scan (+) 0 xs", "[1, 2, 3]"),
     "c/interchange": Tiny(
         "entry main [n][m][k] (a: [n][m]i32) (b: [m][k]i32) =\n"

@@ -1,10 +1,10 @@
-"""Kernels whose indices are made narrow, once more with wide ones, for sizes below 2^31.
+"""Kernels whose indices are made narrow, once more with wide ones, for sizes up to 2^30.
 
 An `i32.i64 i` of an index cuts bits off, so that nothing is known of the cells that it leads to:
-each access is checked, and neighbouring threads may touch any cells. As long as all sizes fit into
-32 bits nothing is cut off, and what is computed with 64 bits is the same number. Whether they do is
-asked once, on the host; the kernel for that case says what it means with wide indices, and its
-checks are proved away as those of others are.
+each access is checked, and neighbouring threads may touch any cells. As long as all sizes are small
+nothing is cut off, and what is computed with 64 bits is the same number. Whether they are is asked
+once, on the host; the kernel for that case says what it means with wide indices, and its checks are
+proved away as those of others are.
 """
 
 from __future__ import annotations
@@ -36,12 +36,14 @@ from compiler.ir.walk import (
 
 MOST = 2**31 - 1
 """The largest i32."""
+LARGE = 2**30
+"""Sizes up to this one are small: the sum of two of them, less one, is an i32."""
 WIDE = Rule(
     "widen/indices",
-    "Makes a version of a kernel whose indices are cut to i32, for sizes that fit into one.",
+    "Makes a version of a kernel whose indices are cut to i32, for sizes up to 2^30.",
 )
 _BECAUSE = (
-    "Indices are cut to i32 here. While all sizes fit into an i32 nothing is cut off, which is "
+    "Indices are cut to i32 here. While all sizes are at most 2^30 nothing is cut off, which is "
     "asked before the kernel starts: then they stay i64, of which more can be proved."
 )
 Kernel = ir.SegMap | ir.SegRed | ir.SegScan
@@ -53,18 +55,21 @@ def widen(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
     Needs: flat code. Keeps: the value of every function, all assertions.
     """
     return ir.Prog(
-        tuple(replace(f, body=replace(f.body, stms=_stms(f.body.stms, ctx))) for f in prog.funs)
+        tuple(replace(f, body=replace(f.body, stms=_stms(f.body.stms, ctx, {}))) for f in prog.funs)
     )
 
 
-def _stms(stms: tuple[ir.Stm, ...], ctx: Ctx) -> tuple[ir.Stm, ...]:
+def _stms(stms: tuple[ir.Stm, ...], ctx: Ctx, before: dict[Name, ir.SE]) -> tuple[ir.Stm, ...]:
+    """`before`: what scalars of the host are that were defined up to here; it gets those of now."""
     out: list[ir.Stm] = []
     for stm in stms:
+        if isinstance(stm.exp, ir.SE_NODES):
+            before[stm.pat[0].name] = stm.exp
         if isinstance(stm.exp, ir.If | ir.Loop):
-            exp = map_stms(stm.exp, lambda inner: _stms(inner, ctx))
+            exp = map_stms(stm.exp, lambda inner: _stms(inner, ctx, before))
             out.append(stm if exp is stm.exp else replace(stm, exp=exp))
             continue
-        wide = _wide(stm.exp) if isinstance(stm.exp, Kernel) else None
+        wide = _wide(stm.exp, before) if isinstance(stm.exp, Kernel) else None
         # Who runs in step is asked where it matters: other programs are made once for all targets.
         alone = wide and not ctx.target.in_step
         chosen = wide if alone and ctx.commit(WIDE, stm.prov, Applied(wide, _BECAUSE)) else None
@@ -94,14 +99,14 @@ def _versions(stm: ir.Stm, wide: _Wide, ctx: Ctx) -> ir.Stm:
     return replace(stm, exp=ir.If(conjunction(wide.guards), *arms))
 
 
-def _wide(kernel: Kernel) -> _Wide | None:
+def _wide(kernel: Kernel, before: dict[Name, ir.SE]) -> _Wide | None:
     """The kernel with wide indices; None where no check becomes another one by that."""
     if kernel.level != "grid" or (isinstance(kernel, ir.SegMap) and kernel.per_block):
         return None
     checks = [s.exp for s in all_stms(kernel.body.stms) if isinstance(s.exp, ir.Assert)]
     if not checks:
         return None
-    numbers = _Numbers(kernel)
+    numbers = _Numbers(kernel, before)
     if not any(numbers.changes(check.cond) for check in checks):
         return None
     made = rewrite(kernel.body, Rewrite(se=numbers.wide))
@@ -118,9 +123,10 @@ class _Exact:
 
 
 class _Numbers:
-    """What is known of the i32 of a kernel, if sizes are below 2^31."""
+    """What is known of the i32 of a kernel, if sizes are small."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, before: dict[Name, ir.SE]) -> None:
+        self.before = before
         self.indices = dict(kernel.space.dims)
         self.inside = set(bound(kernel.body)) | set(self.indices)
         self.defined = {
@@ -130,7 +136,7 @@ class _Numbers:
         }
         self.known: dict[Name, _Exact | None] = {}
         self.used: dict[Name, None] = {}
-        """Indices and sizes that it takes to be below 2^31."""
+        """Indices and sizes that it takes to be small."""
 
     def guards(self) -> tuple[ir.SE, ...]:
         """That they are."""
@@ -138,7 +144,7 @@ class _Numbers:
         for name in self.used:
             width = self.indices.get(name)
             size = ir.Var(name, "i64") if width is None else se_of(width)
-            found[ir.Bin("<=", "i64", size, ir.Lit(MOST, "i64"))] = None
+            found[ir.Bin("<=", "i64", size, ir.Lit(LARGE, "i64"))] = None
             if width is None:
                 found[ir.Bin("<=", "i64", ir.ZERO, size)] = None
         return tuple(found)
@@ -182,8 +188,9 @@ class _Numbers:
         """What a name stands for."""
         if name not in self.known:
             self.known[name] = None
-            if name in self.defined:
-                self.known[name] = self.exact(self.defined[name])
+            value = self.defined.get(name, self.before.get(name))
+            if value is not None:
+                self.known[name] = self.exact(value)
         return self.known[name]
 
     def poly(self, se: ir.SE) -> Poly | None:
@@ -208,7 +215,7 @@ class _Numbers:
         for mono, coeff in poly.terms.items():
             most = 1
             for name, power in mono:
-                most *= (MOST - (name in self.indices)) ** power
+                most *= (LARGE - (name in self.indices)) ** power
             low, high = (low, high + coeff * most) if mono and coeff > 0 else (low, high)
             low, high = (low + coeff * most, high) if mono and coeff < 0 else (low, high)
             low, high = (low, high) if mono else (low + coeff, high + coeff)
@@ -237,7 +244,7 @@ def _computed(op: str, left: _Exact, right: _Exact) -> _Exact | None:
 
 WIDEN = Pass(
     "widen",
-    "Makes versions of kernels for sizes that fit into an i32.",
+    "Makes versions of kernels for sizes up to 2^30.",
     widen,
     (WIDE,),
     optional=True,

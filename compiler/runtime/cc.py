@@ -33,6 +33,8 @@ _NARROW_MOVES = ("-mmove-max=128", "-mstore-max=128")
 """Known to GCC for x86 from 12 on. Wider moves of constants are wrong there: the four numbers
 1, 1, 1, 0 of 64 bits are written as 1, 1, 1, 1, since the highest ones are cut off while it is
 asked whether all are the same."""
+_WRAPPED, _WRAP = "-DSS_WRAPPED", "-Wl,--wrap=GOMP_parallel"
+"""Let a text of ours decide what a loop of one thread costs (`codegen/c/runtime.py`)."""
 _VECTOR = '-DSS_VECTOR=__attribute__((simd("notinbranch"),const))'
 _PROBE = """\
 #include <omp.h>
@@ -90,6 +92,7 @@ def _probe(command: tuple[str, ...]) -> Compiler | None:
     base = (*_COMMON, *_EXACT, "-march=native")
     plain = "-DSS_VECTOR="
     ways = (
+        (("-fopenmp", _WRAPPED, _VECTOR), ("-lmvec", "-lm", _WRAP), True),
         (("-fopenmp", _VECTOR), ("-lmvec", "-lm"), True),
         (("-fopenmp", plain), ("-lm",), True),
         (("-fopenmp-simd", plain), ("-lm",), False),

@@ -296,3 +296,60 @@ def test_scans_in_one_pass_and_in_blocks(size: int) -> None:
 def wrapped(value: int) -> int:
     """What is left of a number in 32 bits."""
     return (value + 2**31) % 2**32 - 2**31
+
+
+INTERIOR = "c/interior"
+CONDITIONS = (
+    "j > 0",
+    "0 < j",
+    "j >= 1 && j <= m - 2",
+    "j == 0 || j == m - 1",
+    "!(j < 2) && j != m - 1",
+    "i > 0 && i < n - 1 && j > 0 && j < m - 1",
+    "i == 0 || j + 3 >= m",
+    "(i == k || j == 0) && j < m - 2",
+    "j > k",
+    "j + 1 <= k",
+    "k < j - 2",
+    "k >= j && i != 1",
+    "j > k && j > 0 && j < m - 1",
+    "j > m / (if k == 0 then 1 else k)",
+    "j == k",
+    "i64.max 0 (j - 1) > 2",
+    "if j > 2 then j < m - 1 else i > j",
+)
+BORDERS = "\n".join(
+    f"entry f{number} [n][m] (xs: [n][m]i32) (k: i64) =\n"
+    f"  tabulate_2d n m (\\i j -> if {cond} then xs[i, m - 1 - j] * 2 else xs[i, j] + 1)"
+    for number, cond in enumerate(CONDITIONS)
+)
+ASKED = (
+    "entry main [n][m] (xs: [n][m]f32): [n][m]f32 =\n"
+    "  tabulate_2d n m (\\i j -> if i > 0 && i < n - 1 && j > 0 && j < m - 1\n"
+    "    then xs[i - 1, j] + xs[i + 1, j] + xs[i, j - 1] + xs[i, j + 1] else xs[i, j])"
+)
+HALF = "entry main [n] (xs: [n]i32) (m: i64) = tabulate n (\\i -> if i > m then 0 else xs[i] * 3)"
+
+
+@pytest.mark.parametrize("source", [ASKED, HALF])
+def test_points_inside_are_asked_nothing(source: str) -> None:
+    usual, off = c_text(source), c_text(source, INTERIOR)
+    inside = usual.split("#pragma omp simd")[1]
+    assert "if (" not in inside[: inside.index("}")]
+    assert "#pragma omp simd" not in off or "if (" in off.split("#pragma omp simd")[1]
+    assert remarks(source, INTERIOR)
+    assert not remarks(source, INTERIOR, INTERIOR)
+
+
+@needs_cc
+@pytest.mark.parametrize("number", range(len(CONDITIONS)))
+def test_borders_lie_where_the_conditions_say(number: int) -> None:
+    usual, off = c_text(BORDERS), c_text(BORDERS, INTERIOR)
+    for n, m in ((0, 4), (1, 0), (1, 1), (2, 2), (3, 3), (4, 17), (2, 40)):
+        xs = np.arange(n * m, dtype=np.int32).reshape(n, m)
+        for k in (0, 1, 2, 5, m, -1, 2**63 - 1, -(2**63)):
+            given: list[Any] = [xs, np.int64(k)]
+            one, other = (
+                run_c(text, f"f{number}", given, settings=QUICK).values[0] for text in (usual, off)
+            )
+            assert np.array_equal(one, other), (n, m, k)

@@ -22,7 +22,7 @@ from compiler.codegen.c.vector import BECAUSE, SHORT, SHORT_ROWS, reduction_prag
 from compiler.codegen.checks import Checks, checks_first
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.index import is_plain, poly_exp, product
-from compiler.codegen.interior import Interior, interior
+from compiler.codegen.interior import INTERIOR, Halves, Interior, halves, interior
 from compiler.codegen.kernels.threads import is_local
 from compiler.codegen.sequential import (
     copy_body,
@@ -43,6 +43,10 @@ PIECE = 4096
 BLOCK = 16384
 """Elements of a reduction or scan that stay together; fewer where a point is a lot of work."""
 HEAVY_BLOCK = 64
+_BECAUSE = (
+    "Where this map is at its border is asked once for each row: the points inside need no "
+    "conditions, and neighbours among them read neighbouring cells."
+)
 
 
 class MapKernels(Statements):
@@ -56,6 +60,7 @@ class MapKernels(Statements):
         super().__init__(scalars, sites, numbers)
         self.functions: list[Line] = []
         self.choices = Choices(Ctx())
+        self.middles: set[str] = set()
         self.ends: dict[Name, SE] = {}
         """What names for the bounds of kernels stand for."""
 
@@ -308,15 +313,25 @@ class MapKernels(Statements):
         if not dims:
             self.body(kernel.body, traits)
             return
-        inside = interior(kernel.body, dims[-1][0], traits.bound) if traits.straight else None
-        checks = None if traits.straight else checks_first(kernel.body)
-        if len(dims) == 1 and inside is None and checks is None:
+        parts = self.parts(kernel, kernel.body)
+        if len(dims) == 1 and parts is None:
             self.parallel(kernel, traits, 1, traits.straight)
             self.loop_over(dims[0])
             self.body(kernel.body, traits)
             self.close()
             return
-        self.pieces(kernel, traits, inside, checks)
+        self.pieces(kernel, traits, parts)
+
+    def parts(self, kernel: imp.Kernel, body: imp.Stms) -> Interior | Halves | Checks | None:
+        """How the last dimension of a map is taken apart, if it is."""
+        index, end = kernel.dims[-1]
+        traits = traits_of(body)
+        found: Interior | Halves | None = interior(
+            body, index, self.ends.get(end.name, end) if isinstance(end, Var) else end, traits.bound
+        ) or halves(body, index, traits.bound)
+        if found and self.choices.take(INTERIOR, kernel.prov or self.src, _BECAUSE):
+            return found
+        return None if traits.straight else checks_first(body)
 
     def loop_over(self, dim: tuple[Name, SE], low: str = "0", high: str = "") -> None:
         """The head of a loop over a dimension or a part of it."""
@@ -325,15 +340,11 @@ class MapKernels(Statements):
         self.open(f"for (int64_t {index} = {low}; {index} < {end}; {index}++) {{")
 
     def pieces(
-        self,
-        kernel: imp.Kernel,
-        traits: Traits,
-        inside: Interior | None,
-        checks: Checks | None,
+        self, kernel: imp.Kernel, traits: Traits, parts: Interior | Halves | Checks | None
     ) -> None:
         """Several dimensions: the last one is cut into pieces, all others are shared out."""
         *outer, last = kernel.dims
-        if not traits.straight and checks is None:
+        if not traits.straight and parts is None:
             self.parallel(kernel, traits, len(kernel.dims))
             for dim in kernel.dims:
                 self.loop_over(dim)
@@ -352,16 +363,35 @@ class MapKernels(Statements):
             self.line(f"const int64_t {high} = {end} - {low} < {PIECE} ? {end} : {low} + {PIECE};")
         else:
             low, high = "0", end
-        if checks is not None:
-            self.checked_loop(last, low, high, kernel.body, checks)
-        elif inside is None:
-            self.simd_loop(last, low, high, kernel.body, traits)
-        else:
-            self.split_loop(kernel, traits, inside, low, high)
+        self.piece(kernel, kernel.body, parts, low, high)
         if cut:
             self.close()
         for _ in outer:
             self.close()
+
+    def piece(
+        self,
+        kernel: imp.Kernel,
+        body: imp.Stms,
+        parts: Interior | Halves | Checks | None,
+        low: str,
+        high: str,
+    ) -> None:
+        """A range of the last dimension."""
+        last, traits = kernel.dims[-1], traits_of(body)
+        match parts:
+            case Checks():
+                self.checked_loop(last, low, high, body, parts)
+            case Interior():
+                self.split_loop(last, body, parts, low, high)
+            case Halves():
+                self.half_loops(kernel, parts, low, high)
+            case None if traits.straight:
+                self.simd_loop(last, low, high, body, traits)
+            case _:
+                self.loop_over(last, low, high)
+                self.body(body, traits)
+                self.close()
 
     def simd_loop(
         self, dim: tuple[Name, SE], low: str, high: str, body: imp.Stms, traits: Traits
@@ -397,11 +427,11 @@ class MapKernels(Statements):
         self.close()
 
     def split_loop(
-        self, kernel: imp.Kernel, traits: Traits, inside: Interior, low: str, high: str
+        self, dim: tuple[Name, SE], body: imp.Stms, inside: Interior, low: str, high: str
     ) -> None:
-        """First points, the inside without clamped indices, last points."""
-        last = kernel.dims[-1]
-        first, end = f"{c_name(last[0])}_first", f"{c_name(last[0])}_end"
+        """The inside, then the points before and behind it."""
+        index = c_name(dim[0])
+        first, end = f"{index}_first", f"{index}_end"
         self.line(f"int64_t {first} = {low}, {end} = {high};")
         for edge in map(self.show, inside.lows):
             self.line(f"if ({first} < {edge}) {first} = {edge};")
@@ -409,13 +439,28 @@ class MapKernels(Statements):
             self.line(f"if ({end} > {edge}) {end} = {edge};")
         self.line(f"if ({first} > {high}) {first} = {high};")
         self.line(f"if ({end} < {first}) {end} = {first};")
-        self.loop_over(last, low, first)
-        self.body(kernel.body, traits)
+        for need in inside.needs:
+            self.line(f"if (!({self.show(need)})) {end} = {first};")
+        self.simd_loop(dim, first, end, inside.body, traits_of(inside.body))
+        self.open(f"for (int64_t {index} = {low};; {index}++) {{")
+        self.line(f"if ({index} == {first}) {index} = {end};")
+        self.line(f"if ({index} >= {high}) break;")
+        self.body(body, traits_of(body))
         self.close()
-        self.simd_loop(last, first, end, inside.body, traits)
-        self.loop_over(last, end, high)
-        self.body(kernel.body, traits)
-        self.close()
+
+    def half_loops(self, kernel: imp.Kernel, parts: Halves, low: str, high: str) -> None:
+        """The points under a limit, then the others."""
+        middle = f"{c_name(kernel.dims[-1][0])}_middle"
+        while middle in self.middles:
+            middle += "_"
+        self.middles.add(middle)
+        limit = self.show(parts.limit)
+        self.line(f"int64_t {middle} = {limit} < {high} ? {limit} : {high};")
+        self.line(f"if ({middle} < {low}) {middle} = {low};")
+        for body, start, end in ((parts.below, low, middle), (parts.above, middle, high)):
+            self.open("{")
+            self.piece(kernel, body, self.parts(kernel, body), start, end)
+            self.close()
 
 
 def _ops_assert(kernel: imp.Kernel) -> bool:

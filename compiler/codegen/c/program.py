@@ -33,6 +33,7 @@ from compiler.codegen.c.types import C_TYPE, c_name, typed
 from compiler.codegen.c.vector import SHORT_ROWS
 from compiler.codegen.imp.nodes import Call, Formal, ImpFun, ImpProg
 from compiler.codegen.imp.parts import called_functions
+from compiler.codegen.interior import INTERIOR
 from compiler.codegen.signature import Plain, signatures, symbol
 from compiler.ir.nodes import SE, Mem, Operand, Var
 from compiler.ir.sizes import prim_of
@@ -191,4 +192,8 @@ def _quoted(text: str) -> str:
 
 
 TARGET = Target("c", "C", "C with OpenMP, as it is compiled for this machine.", "CPU")
-PASSES = (Pass("c", "Writes C.", emit, (FAST, INTERCHANGE, ONE_PASS, ROWS, ROW_TILES, SHORT_ROWS)),)
+PASSES = (
+    Pass(
+        "c", "Writes C.", emit, (FAST, INTERCHANGE, INTERIOR, ONE_PASS, ROWS, ROW_TILES, SHORT_ROWS)
+    ),
+)

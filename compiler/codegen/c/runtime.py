@@ -10,6 +10,14 @@ HEAD = """\
 #include <sys/mman.h>
 #ifdef _OPENMP
 #include <omp.h>
+#if defined SS_WRAPPED && !defined __clang__
+// What one thread runs is called: GCC's library would make a team of one and wake those who wait.
+void __real_GOMP_parallel(void (*run)(void *), void *data, unsigned threads, unsigned flags);
+void __wrap_GOMP_parallel(void (*run)(void *), void *data, unsigned threads, unsigned flags) {
+    if (threads == 1 || omp_get_max_threads() < 2) run(data);
+    else __real_GOMP_parallel(run, data, threads, flags);
+}
+#endif
 #else
 static int omp_get_max_threads(void) { return 1; }
 #endif
