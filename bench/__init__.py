@@ -1,1 +1,1 @@
-"""Measurements: `python -m bench.compile`, `python -m bench.run`; figures go to `bench/results`."""
+"""Measurements, as `python -m bench.compile` or `bench.peers`; figures go to `bench/results`."""

@@ -232,12 +232,12 @@ def suite(folder: Path, only: str, listed: Sequence[str] = ()) -> Iterator[Work 
         try:
             read = read_program(path)
             asked = OfProgram(read.source, {"entry": entry}, files=read.files, main=read.main)
-            yield Work(name, asked, path, entry, _inputs(asked, path.parent, entry, given))
+            yield Work(name, asked, path, entry, inputs_of(asked, path.parent, entry, given))
         except (CompileError, OSError, RecursionError) as error:
             yield name, str(error)
 
 
-def _inputs(asked: OfProgram, folder: Path, entry: str, given: str) -> list[Value]:
+def inputs_of(asked: OfProgram, folder: Path, entry: str, given: str) -> list[Value]:
     """Those in a file, or random ones; `[9]i32<5` is 9 numbers from 0 to 4."""
     if given.startswith("@"):
         return api.inputs(asked, entry, inputs.unpacked((folder / given[1:]).read_bytes()))

@@ -12,6 +12,7 @@ from typing import Any
 
 from bench.large import GOAL
 from bench.machine import RESULTS, ROOT, words
+from bench.peer.figures import peers_part
 from testing import record
 from testing.fuzz import KINDS
 
@@ -98,34 +99,6 @@ How it grows (many functions, each with maps, a reduction, a scan, a loop and a 
 def _median(values: list[float]) -> float:
     ordered = sorted(values)
     return round(ordered[len(ordered) // 2], 2)
-
-
-def run_part(data: dict[str, Any]) -> str:
-    """Run times."""
-    body = [
-        [
-            name,
-            r["c_ms"],
-            r["numpy_ms"],
-            r.get("futhark_ms", "-"),
-            r["peak_mb"],
-            r["inputs_mb"],
-        ]
-        for name, r in data["figures"].items()
-    ]
-    head = ["program", "C, ms", "NumPy, ms", "Futhark multicore, ms", "peak MB", "inputs MB"]
-    return f"""
-## Running: C on all cores, next to NumPy and Futhark 0.25.32 in the same run
-
-{where(data)}
-
-{rows(head, body)}
-
-{slower("our C", "with NumPy", _over(data["figures"], "c_ms", "numpy_ms"))}
-{slower("our C", "with Futhark", _over(data["figures"], "c_ms", "futhark_ms"))}
-
-Medians. The peak holds inputs, results and everything that the program allocates.
-"""
 
 
 def prove_part(data: dict[str, Any]) -> str:
@@ -914,7 +887,7 @@ def page() -> str:
         ("compile", compile_part),
         ("whole", whole_part),
         ("large", large_part),
-        ("run", run_part),
+        ("peers", peers_part),
         ("short_circuit", short_circuit_part),
         ("thesis", thesis_part),
         ("public", public_part),

@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from bench import (
     large,
     libraries,
     page,
+    peers,
     prove,
     public,
     readers,
@@ -42,6 +44,7 @@ from bench import (
 from bench import walls as bench_walls
 from bench.compile import once
 from bench.futhark import Program
+from bench.peer.figures import peers_part
 from compiler.algebra.disjoint import Verdict, disjoint
 from compiler.driver.pipeline import Compilation
 from compiler.ir.nodes import Array, Prog
@@ -570,3 +573,50 @@ def test_the_blind_test_has_the_tasks_that_were_measured() -> None:
     (shape,) = {np.shape(one) for one in libraries.TASKS["dot 5e7 f32"].stand_ins()}
     assert shape == (50_000_000,)
     assert libraries.TASKS["stencil 4096^2 10 steps"].stand_ins()[0] == 10
+
+
+def test_peers_are_compared_in_turns_and_the_table_names_what_is_slower(tmp_path: Path) -> None:
+    (row,) = peers.all_rows(None, "sum, 4M i32", tmp_path)
+    assert isinstance(row, peers.Row)
+    small = replace(row, work=replace(row.work, inputs=[np.arange(1000, dtype=np.int32)]))
+    found = peers.measured(small, 1, sys.executable, rounds=1)
+    assert found.ms["ours"] > 0
+    assert found.ms["numpy"] > 0
+    assert "numpy" not in found.problems
+    assert "jax" in found.problems or found.ms["jax"] > 0
+    figures = {
+        "a (1)": {
+            "ms": {"ours": 2.0, "futhark c": 1.0, "other": 0.1},
+            "problems": {"other": "gives other results"},
+            "threads": 1,
+            "kind": "suite",
+            "commit": "c",
+            "date": "d",
+        },
+        "b (1)": {
+            "ms": {"ours": 1.0, "futhark c": 0.1, "numpy": 8.0},
+            "problems": {},
+            "threads": 1,
+            "kind": "task",
+            "commit": "c",
+            "date": "d",
+        },
+    }
+    text = peers_part(data(figures))
+    assert "**Slower than the best rival, 1:** a 0.50." in text
+    assert "| b | 1 | numpy | 8.00 | futhark c 0.10 |" in text
+    assert "Left out: a: other gives other results." in text
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ([1.0, 2.0], [1.0, 2.0005], True),
+        ([1.0, 2.0], [1.0, 2.1], False),
+        ([1, 2], [1, 3], False),
+        ([1, 2], [1, 2, 3], False),
+    ],
+)
+def test_peers_have_to_give_the_same(one: list[Any], other: list[Any], same: bool) -> None:
+    assert peers.close([np.array(one)], [np.array(other)], 1e-3) == same
+    assert not peers.close([np.array(one)], [], 1e-3)

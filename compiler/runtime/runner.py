@@ -97,6 +97,8 @@ class Settings:
     """The length of the array in which a program that measures itself counts."""
     given: tuple[int, ...] = ()
     """What that array has at the beginning of each run; () for zeros."""
+    processor: bool = False
+    """Times are those that the thread that runs has used of the processor: with one core all."""
 
 
 USUAL = Settings()
@@ -133,7 +135,7 @@ def run_c(
     deadline = Deadline.of(deadline)
     deadline.left("Compiling the program", "Try a smaller program, or a longer deadline.")
     limit = settings.memory_bytes or default_memory()
-    counted = settings.runs, settings.measured, settings.given
+    counted = settings.runs, settings.measured, settings.given, settings.processor
     job = _Job(about(text), library, entry, values, deadline, limit, *counted)
     with _LOCK:
         try:
@@ -197,6 +199,7 @@ class _Job:
     runs: int
     measured: int
     given: tuple[int, ...] = ()
+    processor: bool = False
 
 
 @lru_cache(maxsize=8)
@@ -487,6 +490,7 @@ class _Runner:
             "runs": job.runs,
             "measured": job.measured,
             "given": job.given,
+            "processor": job.processor,
             "short_runs": SHORT_RUNS if once else 0,
             "results": entry["results"],
             "outputs": [{**g, "bytes": BYTES[g["prim"]]} for g in entry["gives"]],

@@ -208,6 +208,8 @@ def run(library: ctypes.CDLL, message: dict[str, Any], files: list[int]) -> dict
     entry.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
     entry.restype = ctypes.c_int
     times: list[float] = []
+    # With a limit on its time Linux counts that of a process in whole ticks only.
+    clock = time.thread_time if message.get("processor") else time.perf_counter
     results = message["results"]
     out = (ctypes.c_int64 * max(1, len(results)))()
     inputs = Inputs(library, files[INPUTS - 1] if message["input_bytes"] else -1, message)
@@ -224,9 +226,9 @@ def run(library: ctypes.CDLL, message: dict[str, Any], files: list[int]) -> dict
         ctypes.memset(copies, 0, ctypes.sizeof(copies))
         if profile is not None:
             profile[:] = beginning
-        start = time.perf_counter()
+        start = clock()
         entry(slots, out)
-        times.append((time.perf_counter() - start) * 1000)
+        times.append((clock() - start) * 1000)
         if failed.value:
             return failure(library)
     found: dict[str, Any] = {name: count.value for name, count in counts.items()}
