@@ -42,12 +42,12 @@ from compiler.algebra.poly import MOST_UNFOLDED, Poly
 from compiler.analysis.collect_facts import FEW, Learned
 from compiler.analysis.comparisons import OPPOSITE, true_claims
 from compiler.analysis.range_proofs import Arguer
-from compiler.analysis.ranges import EVERYWHERE
+from compiler.analysis.ranges import EVERYWHERE, BoundFact
 from compiler.analysis.roots import EXACT, root_of
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.ir.nodes import SE
-from compiler.ir.sizes import HIGH, LOW
+from compiler.ir.sizes import HIGH, LOW, se_of
 
 _ONE = Poly.const(1)
 _NOUGHT = Poly.const(0)
@@ -57,6 +57,29 @@ class IntegerFacts(Learned):
     """What holds, and on which argument."""
 
     __slots__ = ()
+
+    def element(
+        self, name: Name, lows: Sequence[Poly], highs: Sequence[Poly], depth: int, array: Name
+    ) -> None:
+        """Learn that an element of an array is not below some values, and not above others."""
+        self.tell(self._element, name, lows, highs, depth, array)
+
+    def _element(
+        self, name: Name, lows: Sequence[Poly], highs: Sequence[Poly], depth: int, array: Name
+    ) -> None:
+        for ends, is_low in ((lows, True), (highs, False)):
+            for end in ends:
+                self._noted = []
+                value = self.poly(se_of(end), depth)
+                if name not in value.names():
+                    low, high = (value, None) if is_low else (None, value)
+                    source = self._source("between", (name, low, high), array)
+                    self.bound(name, low, high, depth, None, source)
+
+    def known_bounds(self, name: Name) -> Sequence[BoundFact]:
+        """What is known of a number, by others."""
+        self.catch_up()
+        return self.bounds.get(name, ())
 
     def _accepted(self, says: Saying, claims: Sequence[Poly], limit: int = EVERYWHERE) -> bool:
         """Whether the checker accepts that none of `claims` is negative.

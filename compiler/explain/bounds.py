@@ -18,7 +18,7 @@ from compiler.algebra.argument import Argument, Deduction, Source, all_lines
 from compiler.algebra.encode import inequality
 from compiler.algebra.poly import Poly
 from compiler.base.dataclass import dataclass
-from compiler.base.names import Name
+from compiler.base.names import Name, base_of
 from compiler.base.remarks import Fate
 from compiler.base.spans import Prov, Span, by_file, plain
 from compiler.frontend import typed as ty
@@ -304,6 +304,10 @@ def _fact(source: Source, spell: Spelling) -> str:
             return f"{spell.poly(first * second)} does not wrap"
         case "between":
             name, low, high = spell.number(about[0]), *about[1:]
+            if source.text:
+                array = f"`{base_of(source.text)}`"
+                end = f"above {high}" if low is None else f"below {low}"
+                return f"no element of {array} is {end}"
             return f"{name} = {low}" if low == high else f"{name} lies between {low} and {high}"
         case "choice" | "atom":
             name, kind, one, other, *_ = about

@@ -147,6 +147,16 @@ BY_RULE: dict[str, Tiny] = {
         ),
     ),
     "simplify/assert": Tiny("entry main (x: i32) = assert (2 > 1) (x + 1)", "1"),
+    "simplify/elements": Tiny(
+        "entry main [n] (xs: [n]i32) =\n"
+        "  map (\\i -> xs[i] * 2) (filter (\\i -> xs[i] > 0) (iota n))",
+        "[1, -2, 3]",
+    ),
+    "simplify/known-map": Tiny(
+        "entry main [n] (xs: [n]i64) = map (\\x -> (map (+ 1) [x, x + 1])[0]) xs\n"
+        "entry known (i: i64) = (map (* 3) [1i64, 2, 4])[i]",
+        "[1i64, 2i64]",
+    ),
     "simplify/branch-known": Tiny(
         "entry main (xs: []i32) = if 2 > 1i32 then map (+ 1) xs else map (+ 2) xs", "[1, 2]"
     ),

@@ -8,7 +8,8 @@ stack; so do, on the CPU, arrays of a size that only the thread knows. On the GP
 measures the largest.
 What a block of threads shares stays with it, if a number is known that its size does not exceed,
 or if the launch tells its size: a version of the kernel for launches where all of it fits has it
-there, and another one has it in device memory.
+there. Else the version that does without blocks of threads is taken; where there is none, a kernel
+that has it in device memory.
 Blocks that go through loops and branches inside a kernel are made to stay first
 (`fixed_blocks.py`); those of a thread that are never needed at once share memory (`merge.py`).
 """
@@ -30,7 +31,7 @@ from compiler.base.rules import Pass, Rule
 from compiler.base.spans import Prov
 from compiler.base.target import PRIVATE_BYTES
 from compiler.ir import nodes as ir
-from compiler.ir.build import conjunction
+from compiler.ir.build import both, conjunction
 from compiler.ir.sizes import se_of
 from compiler.ir.source_names import Inhabitants
 from compiler.ir.walk import NESTED, Rewrite, all_stms, map_stms, mentioned, rename, rewrite
@@ -66,43 +67,105 @@ def _function(fun: ir.Function, ctx: Ctx) -> ir.Function:
     types: dict[Name, ir.Type] = {param.name: param.type for param in fun.params}
     called = Inhabitants(fun, ctx.names.said)
     lengths = [_lengths(fun.params)]
-    stms = _host(fun.body.stms, types, lengths, ctx, Sizes(fun, ctx.proved_here()), called)
+    host = _Host(fun, ctx, types, called)
+    stms = host.stms(fun.body.stms, lengths)
     if stms is fun.body.stms:
         return fun
     return replace(fun, body=ir.Body(stms, fun.body.results, fun.body.prov))
 
 
-def _host(
-    stms: tuple[ir.Stm, ...],
-    types: dict[Name, ir.Type],
-    lengths: list[set[Name]],
-    ctx: Ctx,
-    sizes: Sizes,
-    called: Inhabitants,
-) -> tuple[ir.Stm, ...]:
-    """Statements outside kernels; `lengths` are sizes of arrays that are there, by body around."""
-    out: list[ir.Stm] = []
-    changed = False
-    for stm in stms:
-        new = stm
-        if isinstance(stm.exp, ir.SegOp):
-            if _allocates(stm):
-                expansion = Expansion(ctx, types, lengths, stm.exp, sizes, called)
-                new = expansion.versions(stm, stm.exp, out)
-        elif type(stm.exp) in NESTED:
-            if isinstance(stm.exp, ir.Loop):
-                types.update((param.name, param.type) for param in stm.exp.params)
-            lengths.append(_lengths(stm.exp.params) if isinstance(stm.exp, ir.Loop) else set())
-            exp = map_stms(
-                stm.exp, lambda inner: _host(inner, types, [*lengths, set()], ctx, sizes, called)
-            )
-            lengths.pop()
-            new = stm if exp is stm.exp else ir.Stm(stm.pat, exp, stm.prov)
-        types.update((param.name, param.type) for param in stm.pat)
+class _Host:
+    """The statements of a function outside of kernels."""
+
+    def __init__(
+        self, fun: ir.Function, ctx: Ctx, types: dict[Name, ir.Type], called: Inhabitants
+    ) -> None:
+        self.ctx = ctx
+        self.types = types
+        self.called = called
+        self.sizes = Sizes(fun, ctx.proved_here())
+        self.thresholds: set[Name] = set()
+        """What says whether a version of the code is taken."""
+
+    def stms(self, stms: tuple[ir.Stm, ...], lengths: list[set[Name]]) -> tuple[ir.Stm, ...]:
+        """The statements; `lengths` are sizes of arrays that are there, by body around."""
+        out: list[ir.Stm] = []
+        changed = False
+        for stm in stms:
+            new = self.stm(stm, lengths, out)
+            self.bind(new, lengths)
+            changed = changed or new is not stm
+            out.append(new)
+        return tuple(out) if changed else stms
+
+    def bind(self, stm: ir.Stm, lengths: list[set[Name]]) -> None:
+        """Take note of what a statement binds."""
+        self.types.update((param.name, param.type) for param in stm.pat)
         lengths[-1] |= _lengths(stm.pat)
-        changed = changed or new is not stm
-        out.append(new)
-    return tuple(out) if changed else stms
+        if isinstance(stm.exp, ir.Threshold):
+            self.thresholds.update(param.name for param in stm.pat)
+
+    def stm(self, stm: ir.Stm, lengths: list[set[Name]], out: list[ir.Stm]) -> ir.Stm:
+        """One statement; what stands before it joins `out`."""
+        exp = stm.exp
+        if isinstance(exp, ir.SegOp):
+            if not _allocates(stm):
+                return stm
+            return self.expansion(exp, lengths).versions(stm, exp, out)
+        if type(exp) not in NESTED:
+            return stm
+        if isinstance(exp, ir.Loop):
+            self.types.update((param.name, param.type) for param in exp.params)
+        params = exp.params if isinstance(exp, ir.Loop) else ()
+        inner = [*lengths, _lengths(params)]
+        if isinstance(exp, ir.If) and (kernel := self.of_version(exp)) is not None:
+            return self.version(stm, exp, kernel, inner, out)
+        new = map_stms(exp, lambda stms: self.stms(stms, [*inner, set()]))
+        return stm if new is exp else ir.Stm(stm.pat, new, stm.prov)
+
+    def expansion(self, exp: ir.SegOp, lengths: list[set[Name]]) -> Expansion:
+        """That of one kernel."""
+        return Expansion(self.ctx, self.types, lengths, exp, self.sizes, self.called)
+
+    def of_version(self, exp: ir.If) -> ir.SegMap | None:
+        """The kernel that a version consists of, where another version does as well without it.
+
+        Operators in loops do not: they would be kernels of their own in every iteration.
+        """
+        cond = exp.cond
+        while isinstance(cond, ir.Bin) and cond.op == "&&":
+            cond = cond.lhs
+        if not (isinstance(cond, ir.Var) and cond.name in self.thresholds and exp.then.stms):
+            return None
+        *first, last = exp.then.stms
+        kernel = last.exp
+        alone = all(isinstance(stm.exp, ir.Alloc) for stm in first)
+        if not (alone and isinstance(kernel, ir.SegMap) and kernel.per_block and _allocates(last)):
+            return None
+        loops = (stm for stm in all_stms(kernel.body.stms) if isinstance(stm.exp, ir.Loop))
+        again = any(isinstance(s.exp, ir.SegOp) for stm in loops for s in all_stms((stm,)))
+        return None if again else kernel
+
+    def version(
+        self,
+        stm: ir.Stm,
+        exp: ir.If,
+        kernel: ir.SegMap,
+        lengths: list[set[Name]],
+        out: list[ir.Stm],
+    ) -> ir.Stm:
+        """A version of the code, taken only where what its blocks of threads share fits."""
+        *first, last = exp.then.stms
+        lengths = [*lengths, set()]
+        for one in first:
+            self.bind(one, lengths)
+        inside: list[ir.Stm] = []
+        made, fits = self.expansion(kernel, lengths).sharing(last, kernel, inside, out)
+        cond = both(exp.cond, fits)
+        self.bind(made, lengths)
+        then = replace(exp.then, stms=(*first, *inside, made))
+        orelse = replace(exp.orelse, stms=self.stms(exp.orelse.stms, [*lengths[:-1], set()]))
+        return ir.Stm(stm.pat, ir.If(cond, then, orelse), stm.prov)
 
 
 def _lengths(params: Iterable[ir.Param]) -> set[Name]:
@@ -200,6 +263,19 @@ class Expansion:
         """The kernel without allocations; those it needs join `out`."""
         return self._expanded(stm, self._prepared(exp), out)
 
+    def sharing(
+        self, stm: ir.Stm, exp: ir.SegOp, inside: list[ir.Stm], out: list[ir.Stm]
+    ) -> tuple[ir.Stm, ir.SE]:
+        """The kernel where what its blocks of threads share fits, and the condition that it does.
+
+        What it needs joins `inside`, what the condition needs joins `out`.
+        """
+        body = self._prepared(exp)
+        if self._has_launch_sizes(body):
+            self.used = set().union(*map(mentioned, body.stms))
+        made = self._expanded(stm, body, inside)
+        return made, self._fit_together(stm.prov, out) if self.at_launch else ir.TRUE
+
     def _prepared(self, exp: ir.SegOp) -> ir.KernelBody:
         """The kernel's body, whose blocks stay where they are and share memory."""
         fixed = FixedBlocks(self.ctx, self.outer, self.called.spell)
@@ -225,7 +301,8 @@ class Expansion:
     def versions(self, stm: ir.Stm, exp: ir.SegOp, out: list[ir.Stm]) -> ir.Stm:
         """The kernel; where it shares what the launch tells the size of, under a condition.
 
-        Then there are two: one that shares it, and one that has it in device memory.
+        Then there are two: one that shares it, and one that has it in device memory. (Where
+        another version does the same, none of two is made: `_Host.version`.)
         """
         body = self._prepared(exp)
         if not self._has_launch_sizes(body):
@@ -402,7 +479,7 @@ class Expansion:
         self.owner.own.append(ir.Stm((own,), exp, prov))
         because = (
             f"The threads of a block share {self.called(param.name, prov)}, where what they share "
-            "fits; else a version of the kernel has it in device memory."
+            "fits; else another version of the code is taken."
         )
         numbers = (("per block of threads", self.called.spell.size(exp.prim, exp.count)),)
         self.ctx.tell("note", EXPANSION, prov, because, numbers=numbers)

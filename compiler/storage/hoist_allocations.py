@@ -20,12 +20,14 @@ from compiler.base.rules import Rule
 from compiler.ir import nodes as ir
 from compiler.ir.sizes import se_of
 from compiler.ir.source_names import Inhabitants, sentence
-from compiler.ir.walk import mentioned, subst_mentioned
+from compiler.ir.walk import all_stms, mentioned, subst_mentioned
 from compiler.protocol.refusals import NotHoisted
 from compiler.storage.blocks import all_links, classes
 from compiler.storage.interference import Sizes, handed_on, owners
 
 HOIST = Rule("merge/hoist", "Memory that a loop needs in every iteration is made before it.")
+NEAR = 32
+"""So many blocks of each side of a branch are compared."""
 DOUBLE = Rule(
     "merge/double-buffer", "What a loop computes anew takes turns in blocks made before it."
 )
@@ -117,7 +119,7 @@ class _Hoisting:
     def _has_size(self, count: Poly) -> bool:
         """Whether the larger of a size and 0 can be computed in front of the loop."""
         sizes = self.outer.sizes
-        return sizes.nonnegative(count) or sizes.fits(count) or _less(count) is not None
+        return sizes.is_size(count) or sizes.fits(count) or _less(count) is not None
 
     def _at_least_none(self, count: Poly) -> ir.SE:
         """The larger of a size and 0: `max(k, 3) - 3` for `k - 3`, which may wrap."""
@@ -156,7 +158,7 @@ class _Hoisting:
         A size that no iteration may need can be negative, or more than there is.
         """
         count = exp.count
-        if not self.outer.sizes.nonnegative(count):
+        if not self.outer.sizes.is_size(count):
             size = ir.Param(self.ctx.fresh("size"), ir.I64)
             value = self._at_least_none(count)
             runs = self._runs()
@@ -268,10 +270,75 @@ class _Hoisting:
 
 
 def hoist_from_branches(stm: ir.Stm, sizes: Sizes, ctx: Ctx, called: Inhabitants) -> list[ir.Stm]:
-    """A branch whose two sides each return a new block of one size: the block is made before it.
+    """A branch whose two sides each make a new block of one size: the block is made before it.
 
-    Answers the statements. The statement alone, and the same object, if there is no such block.
+    Those that both return come first. Answers the statements. The statement alone, and the same
+    object, if there is no such block.
     """
+    *before, last = _with_common_results(stm, sizes, ctx, called)
+    return [*before, *_with_common_blocks(last, sizes, ctx, called)]
+
+
+def _with_common_blocks(stm: ir.Stm, sizes: Sizes, ctx: Ctx, called: Inhabitants) -> list[ir.Stm]:
+    """The same for blocks that no side returns, or only one."""
+    exp = stm.exp
+    assert isinstance(exp, ir.If)
+    sides = [_certain(body, sizes, ctx) for body in (exp.then, exp.orelse)]
+    before: list[ir.Stm] = []
+    renamed: dict[Name, Name] = {}
+    for made in sides[0].values():
+        one = made.pat[0]
+        for name, other in sides[1].items():
+            alloc = _outside(exp, _alloc(made), _alloc(other), sizes)
+            if alloc is None:
+                continue
+            arrays = called(one.name, made.prov), called(name, other.prov)
+            because = sentence(
+                f"One block is made before the branches, for {arrays[0]} in one of them and for "
+                f"{arrays[1]} in the other one."
+            )
+            if ctx.commit(HOIST, made.prov, Applied(True, because)) is not None:
+                before.append(ir.Stm((one,), alloc, made.prov))
+                renamed |= {name: one.name, one.name: one.name}
+                del sides[1][name]
+            break
+    if not before:
+        return [stm]
+    then, orelse = (_renamed(body, renamed, set()) for body in (exp.then, exp.orelse))
+    return [*before, ir.Stm(stm.pat, ir.If(exp.cond, then, orelse), stm.prov)]
+
+
+def _certain(body: ir.Body, sizes: Sizes, ctx: Ctx) -> dict[Name, ir.Stm]:
+    """The allocations of a side that may as well be made before it.
+
+    Nothing before them fails, or they fail for lack of memory alone. No prefixes that may
+    end up in no memory are among them.
+    """
+    found: dict[Name, ir.Stm] = {}
+    apart = handed_on(body, ctx.target)
+    fails = False
+    for stm in body.stms:
+        if isinstance(stm.exp, ir.Alloc):
+            name = stm.pat[0].name
+            if name not in apart and (not fails or sizes.is_size(stm.exp.count)):
+                found[name] = stm
+        elif len(found) == NEAR:
+            break
+        else:
+            fails = fails or any(isinstance(s.exp, _FAILS) for s in all_stms((stm,)))
+    return found
+
+
+_FAILS = (ir.Assert, ir.Call, ir.Apply)
+
+
+def _alloc(stm: ir.Stm) -> ir.Alloc:
+    assert isinstance(stm.exp, ir.Alloc)
+    return stm.exp
+
+
+def _with_common_results(stm: ir.Stm, sizes: Sizes, ctx: Ctx, called: Inhabitants) -> list[ir.Stm]:
+    """The same for blocks that both sides return."""
     exp = stm.exp
     assert isinstance(exp, ir.If)
     sides = [_allocations(exp.then), _allocations(exp.orelse)]

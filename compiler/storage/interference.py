@@ -25,6 +25,9 @@ from compiler.ir.sizes import HIGH, poly_of, se_of
 from compiler.ir.walk import all_stms, mentioned
 from compiler.storage.blocks import classes
 
+NEAR = 16
+"""So many blocks, the latest ones, are looked at for one of a size."""
+
 
 @dataclass(frozen=True, slots=True)
 class Life:
@@ -123,12 +126,23 @@ def owners(stms: Iterable[ir.Stm]) -> dict[Name, Name]:
     }
 
 
+def _asserted(body: ir.Body) -> Iterable[ir.SE]:
+    """What the body checks before it allocates anything."""
+    for stm in body.stms:
+        if any(isinstance(one.exp, ir.Alloc | ir.Call) for one in all_stms((stm,))):
+            return
+        if isinstance(stm.exp, ir.Assert):
+            yield stm.exp.cond
+
+
 class Sizes:
     """Compares the sizes of a function's blocks."""
 
     def __init__(self, fun: ir.Function, shown: list[Argument] | None = None) -> None:
         """`shown`: what arguments are added to by which sizes compare and do not wrap."""
         self.known = Known()
+        self.made: list[Poly] = []
+        """The sizes of blocks that were made before the statement at hand, kept by who goes on."""
         shapes = [param.type.shape for param in fun.params if isinstance(param.type, ir.Array)]
         self.names = frozenset(name for shape in shapes for size in shape for name in size.names())
         """Names that sizes of the parameters are made of."""
@@ -143,6 +157,8 @@ class Sizes:
             # It fills a block, of as many elements as its sizes say where none is computed.
             if all(size.as_name or size.constant is not None for size in shape):
                 self._facts.in_memory(Poly.product(shape))
+        for cond in _asserted(fun.body):
+            self._facts.learn(cond, True)
         for stm in all_stms(fun.body.stms):
             form = stm.exp.form if isinstance(stm.exp, ir.Loop) else None
             if isinstance(form, ir.ForLoop) and form.prim == "i64":
@@ -168,6 +184,10 @@ class Sizes:
     def nonnegative(self, size: Poly) -> bool:
         """Whether a size is certainly not negative."""
         return self._facts.is_at_least(size, Poly.const(0))
+
+    def is_size(self, size: Poly) -> bool:
+        """Whether a block of that size may be made: it is not negative, or there is one by now."""
+        return any(self.equal(size, one) for one in self.made[-NEAR:]) or self.nonnegative(size)
 
     def most(self, size: Poly) -> int | None:
         """A number that a size certainly does not exceed, if one is known."""

@@ -78,21 +78,31 @@ class _Merging:
         """A body with fewer blocks; the same object if there are none to share."""
         stms: list[ir.Stm] = []
         changed = False
+        outside = len(self.sizes.made)
         for stm in body.stms:
             new = _in_bodies(stm, self.body)
             changed = changed or new is not stm
             stms.append(new)
+            self._made(stm)
+        del self.sizes.made[outside:]
         stms, moved = self._hoisted(stms, body)
         if changed or moved:
             body = ir.Body(tuple(stms), body.results, body.prov)
         return body if self.ctx.options.is_off(RULE) else self._shared(body)
+
+    def _made(self, stm: ir.Stm) -> None:
+        """Take note of a block of the body."""
+        if isinstance(stm.exp, ir.Alloc):
+            self.sizes.made.append(stm.exp.count)
 
     def _hoisted(self, stms: list[ir.Stm], body: ir.Body) -> tuple[list[ir.Stm], bool]:
         """What loops and branches allocate, in front of them where that is possible."""
         if self.ctx.options.is_off(HOIST) and self.ctx.options.is_off(DOUBLE):
             return stms, False
         out: list[ir.Stm] = []
+        outside = len(self.sizes.made)
         for at, stm in enumerate(stms):
+            self._made(stm)
             match stm.exp:
                 case ir.Loop():
                     rest = [*out, *stms[at:]]
@@ -103,6 +113,7 @@ class _Merging:
                     out += hoist_from_branches(stm, self.sizes, self.ctx, self.called)
                 case _:
                     out.append(stm)
+        del self.sizes.made[outside:]
         return out, len(out) != len(stms)
 
     def _shared(self, body: ir.Body) -> ir.Body:

@@ -19,6 +19,7 @@ from compiler.optimise.simplify import SIMPLIFY, branch, engine, hoist, index, l
 from compiler.optimise.simplify.state import State
 
 CASES = Path(__file__).with_name("simplify.cases").read_text("utf-8")
+SHARING = ("simplify/cse", "simplify/hoist", "simplify/out-of-branch")
 FILES = [branch, engine, hoist, index, loop, parallel, soac, simplify]
 
 
@@ -43,9 +44,9 @@ def test_what_a_rule_says_is_said_by_its_own_function(module: ModuleType) -> Non
     assert said <= {"CSE", "HOIST", "OUT_OF_BRANCH"}
 
 
-def test_only_sharing_and_hoisting_are_no_functions_of_an_expression() -> None:
+def test_only_sharing_hoisting_and_elements_are_no_functions_of_an_expression() -> None:
     plain = {rule.id for rule in SIMPLIFY.rules if not isinstance(rule, NodeRule)}
-    assert plain == {"simplify/cse", "simplify/hoist", "simplify/out-of-branch"}
+    assert plain == {*SHARING, "simplify/elements"}
 
 
 def test_who_lists_rules_tells_their_equations() -> None:

@@ -52,8 +52,8 @@ def gone_through(patch: pytest.MonkeyPatch, source: str) -> Counter[str]:
     found: Counter[str] = Counter()
     stays = State.stays
 
-    def counted(self: State, body: Some) -> bool | None:
-        known = stays(self, body)
+    def counted(self: State, body: Some, told: tuple[object, ...] = ()) -> bool | None:
+        known = stays(self, body, told)
         found[self.ctx.stage] += known is None
         return known
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from compiler.base.context import Ctx, Options
+from compiler.base.errors import RuntimeError_
 from compiler.base.fuel import Fuel
 from compiler.driver import api
 from compiler.driver.pipeline import Compilation, verify
@@ -227,3 +228,48 @@ def test_what_depends_on_an_outer_loop_moves_out_of_the_inner_one() -> None:
     (inner,) = [stm.exp for stm in outer.body.stms if isinstance(stm.exp, Loop)]
     assert any(isinstance(stm.exp, Alloc) for stm in outer.body.stms)
     assert not any(isinstance(stm.exp, Alloc) for stm in inner.body.stms)
+
+
+SIDES = """
+entry main [n] (xs: [n]i32) (k: i64): i32 =
+  loop s = 0 for i < k do
+    if s % 2 == 0
+    then s + reduce (*) 1 (scan (+) 1 (map (+ s) xs))
+    else s - reduce i32.max 0 (scan (+) 0 (scan (*) 1 (map (* s) xs)))
+"""
+
+
+def test_what_both_sides_of_a_branch_make_is_made_before_the_loop() -> None:
+    """One block for a scan of either side; the second scan of the one takes its block over."""
+    ctx = fresh()
+    prog = before(SIDES)
+    assert made(prog) == (3, 3)
+    new = merged(prog, ctx)
+    verify(new, "merged")
+    assert made(new)[0] < 3
+    assert any("before the branches" in r.because for r in ctx.remarks)
+    for size in (0, 1, 5):
+        for k in range(4):
+            args: list[Value] = [np.arange(size, dtype=np.int32) - 1, np.int64(k)]
+            want = [show(np.asarray(v)) for v in interp.run(prog, "main", args)]
+            found, _ = heap.run(new, "main", args)
+            assert [show(np.asarray(v)) for v in found] == want
+
+
+FAILS_FIRST = """
+entry main [n] (xs: [n]i32) (k: i64): i32 =
+  if n > 2
+  then reduce (*) 1 (scan (+) 0 (map i32.i64 (iota (k * k))))
+  else reduce (+) 1 (scan (+) 0 (map i32.i64 (iota (k * k))))
+"""
+
+
+def test_nothing_is_made_before_what_fails() -> None:
+    """The sides check that the size is one: what it is otherwise is not allocated."""
+    new = merged(before(FAILS_FIRST))
+    for k in (0, 3):
+        args: list[Value] = [np.zeros(3, np.int32), np.int64(k)]
+        want = [show(np.asarray(v)) for v in interp.run(before(FAILS_FIRST), "main", args)]
+        assert [show(np.asarray(v)) for v in heap.run(new, "main", args)[0]] == want
+    with pytest.raises(RuntimeError_, match="Range"):
+        heap.run(new, "main", [np.zeros(3, np.int32), np.int64(3037000500)])

@@ -221,14 +221,22 @@ entry main [n] (xs: [n]i32): i32 =
 
 
 def test_nothing_is_assumed_of_sizes_made_on_the_way() -> None:
-    """The first block has k elements more than the second, but k is no size of a parameter."""
+    """The first block of i32 has k elements more than the second; k is no size of a parameter.
+
+    Nor is it checked before anything is allocated; where it is, that is known.
+    """
+    first = "let t = reduce (*) 1 (scan (+) 0 (map i64.i32 xs))"
     source = """
 entry main [n] (xs: [n]i32) (k: i64): i32 =
-  let s = reduce (*) 1 (scan (+) 0 (map (* 3) (concat xs (map i32.i64 (iota k)))))
+  {first}
+  let s = reduce (*) 1 (scan (+) 0 (map (* 3) (concat xs (map i32.i64 (iota {k})))))
   in reduce (*) 1 (scan (+) 0 (map (+ s) xs))
 """
     ctx = fresh()
-    prog = before(source)
+    merged(before(source.format(first="", k="k")), ctx)
+    assert any("enough room" in r.because for r in ctx.remarks)
+    ctx = fresh()
+    prog = before(source.format(first=first, k="(k + t)"))
     new = merged(prog, ctx)
     assert not any("enough room" in r.because for r in ctx.remarks)
     xs, k = np.arange(4, dtype=np.int32), np.int64(3)

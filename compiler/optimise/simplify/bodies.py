@@ -81,13 +81,19 @@ def nested_body(
     kind: ScopeKind,
     prepare: Callable[[], object] | None = None,
     trips: Poly | None = None,
+    ask: Callable[[Sequence[Operand]], object] | None = None,
+    told: tuple[object, ...] = (),
 ) -> tuple[Body, bool]:
-    """Simplify a nested body, whose names `prepare` binds; and whether it is speculatable."""
+    """Simplify a nested body, whose names `prepare` binds; and whether it is speculatable.
+
+    `ask` is called with its results where they are known, unless the body was left as it was;
+    `told` is what is known of the elements that it is given.
+    """
     scope = s.enter(kind)
     scope.trips = trips
     if prepare is not None:
         prepare()
-    known = s.stays(body)
+    known = s.stays(body, told)
     if known is not None:
         s.leave()
         return body, known
@@ -97,9 +103,11 @@ def nested_body(
     s.depths = 0
     results = body_results(s, body.results)
     new = rebuilt(s, body, scope.stms, results)
+    if ask is not None:
+        ask(results)
     s.leave()
     speculatable = scope.speculatable and results_cannot_fail(results)
-    s.left(body, new, speculatable, before)
+    s.left(body, new, speculatable, before, told)
     return new, speculatable
 
 
@@ -108,6 +116,8 @@ def nested_lambda(
     fn: Lambda,
     prepare: Callable[[], object] | None = None,
     trips: Poly | None = None,
+    ask: Callable[[Sequence[Operand]], object] | None = None,
+    told: tuple[object, ...] = (),
 ) -> tuple[Lambda, bool]:
     """Simplify a lambda; and whether it is speculatable."""
     params = fn.params
@@ -118,7 +128,7 @@ def nested_lambda(
         if prepare is not None:
             prepare()
 
-    body, speculatable = nested_body(s, fn.body, "lambda", bind, trips)
+    body, speculatable = nested_body(s, fn.body, "lambda", bind, trips, ask, told)
     returns = types_of(s, fn.returns)
     if body is fn.body and returns is fn.returns and all_same(params, fn.params):
         return fn, speculatable

@@ -14,7 +14,7 @@ from compiler.base.spans import merge_prov
 from compiler.ir import nodes as ir
 from compiler.ir.sizes import poly_of
 from compiler.ir.walk import Rewrite, rewrite
-from compiler.optimise.simplify import branch, hoist, index, loop, soac
+from compiler.optimise.simplify import branch, elements, evaluate, hoist, index, loop, soac
 from compiler.optimise.simplify.bodies import (
     Instead,
     all_same,
@@ -94,6 +94,7 @@ def _array_op(s: State, stm: ir.Stm) -> None:
     safe = _safety(s, exp) if shared else None
     depth = s.emit(pat, exp, stm.prov, safe, stm)
     s.defs[param.name] = exp
+    elements.learn_array(s, param, exp)
     if type(exp) in _FRESH:
         s.fresh[param.name] = depth
     if shared:
@@ -153,6 +154,7 @@ def _assert(s: State, stm: ir.Stm) -> None:
     if s.rewritten(stm, ir.Assert(cond, exp.message)) is not None:
         why = tuple(s.facts.shown[shown:])
         s.ctx.fates.append(Fate(stm.prov, "dropped" if why else "repeated", why))
+        elements.tell(s, stm, why)
         s.pulled.clear()
         return
     message = tuple(part if isinstance(part, str) else scalar(s, part) for part in exp.message)
@@ -230,6 +232,7 @@ def _if(s: State, stm: ir.Stm) -> None:
     if not pat and not must_stay(new):
         return
     _shared_or_placed(s, stm, pat, new, then_speculatable and else_speculatable)
+    elements.learn_total(s, pat, new)
     branch.follow_shared(s, stm, pat)
 
 
@@ -305,6 +308,8 @@ RULES: tuple[Rule, ...] = (
     CSE,
     HOIST,
     OUT_OF_BRANCH,
+    elements.ELEMENTS,
+    evaluate.RULE,
 )
 
 _WHOLE = [rule for rule in RULES if isinstance(rule, NodeRule) and not rule.by_part]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -11,7 +11,8 @@ from compiler.base.remarks import Applied
 from compiler.ir import nodes as ir
 from compiler.ir import walk
 from compiler.ir.walk import Rewrite, rewrite
-from compiler.optimise.simplify import bodies, soac
+from compiler.optimise.simplify import bodies, elements, soac
+from compiler.optimise.simplify.ends import Ends
 from compiler.optimise.simplify.scalars import operand, operands, scalar
 from compiler.optimise.simplify.state import CSE, State
 
@@ -27,7 +28,9 @@ def soac_operator(s: State, stm: ir.Stm) -> None:
         bodies.splice(s, stm, instead)
         return
     exp, prepare = soac.inputs(s, stm, exp, width)
-    simplified, speculatable = _with_parts(s, exp, width, prepare)
+    ends: list[Ends] = []
+    simplified, speculatable = _with_parts(s, exp, width, prepare, ends)
+    elements.learn_results(s, simplified, stm.pat, ends)
     new, pat, same, extra = soac.outputs(s, simplified, stm)
     if pat or pat is stm.pat:
         _shared_or_placed(s, stm, pat, new, speculatable)
@@ -62,13 +65,25 @@ def _shared_or_placed(
 
 
 def _with_parts(
-    s: State, exp: ir.Soac, width: Poly, prepare: Callable[[], None]
+    s: State, exp: ir.Soac, width: Poly, prepare: Callable[[], None], ends: list[Ends]
 ) -> tuple[ir.Soac, bool]:
-    """The operator with its parts simplified, itself if none changes; whether it cannot fail."""
+    """The operator with its parts simplified, itself if none changes; whether it cannot fail.
+
+    `ends` becomes what is known of the results of its function.
+    """
     arrays = tuple(map(s.name, exp.arrays))
     if bodies.all_same(arrays, exp.arrays):
         arrays = exp.arrays
-    fn, speculatable = bodies.nested_lambda(s, exp.fn, prepare, width)
+
+    def prepared() -> None:
+        prepare()
+        elements.learn_inputs(s, exp.fn, exp.arrays)
+
+    def ask(results: Sequence[ir.Operand]) -> None:
+        ends.extend(elements.results_of(s, exp, results))
+
+    told = elements.told(s, exp.arrays)
+    fn, speculatable = bodies.nested_lambda(s, exp.fn, prepared, width, ask, told)
     same = width is exp.width and fn is exp.fn and arrays is exp.arrays
     match exp:
         case ir.Map():

@@ -10,6 +10,7 @@ from compiler.analysis.cost import size
 from compiler.base.prim import COMPARE_OPS
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Operand, Select, Un, Var
 from compiler.ir.sizes import poly_of, prim_of, se_of
+from compiler.ir.walk import map_subexpressions
 from compiler.optimise.simplify import arith
 from compiler.optimise.simplify.state import CSE, MAX_NESTED, State
 
@@ -71,7 +72,9 @@ def _bin(s: State, se: Bin) -> SE:
     new = arith.fold_bin(op, at, lhs, rhs)
     if new is not None:
         if new != se and s.spend():
-            return refold(new)
+            new = refold(new)
+            decided = s.decided(new) if type(new) is Bin and new.op in _DECIDABLE else None
+            return decided if decided is not None and s.spend() else new
         return se if lhs is se.lhs and rhs is se.rhs else Bin(op, at, lhs, rhs)
     result = se if lhs is se.lhs and rhs is se.rhs else Bin(op, at, lhs, rhs)
     if op in _DECIDABLE:
@@ -152,6 +155,14 @@ def split(number: Poly, by: Poly) -> tuple[Poly, Poly]:
         else:
             rest = rest + Poly({mono: coeff})
     return quotient, rest
+
+
+def folded(se: SE) -> SE:
+    """An expression whose operands may have become literals, folded throughout."""
+    new = map_subexpressions(se, folded)
+    if isinstance(new, Select):
+        return arith.fold_select(new.cond, new.then, new.orelse) or new
+    return refold(new)
 
 
 def refold(se: SE) -> SE:

@@ -33,6 +33,7 @@ from compiler.ir.walk import free, map_se
 from compiler.optimise.cse import Table
 from compiler.optimise.dead import UseCounts
 from compiler.optimise.simplify import made_once
+from compiler.optimise.simplify.ends import KnownElements
 from compiler.optimise.simplify.unchanged import Left, Some, Unchanged
 
 CSE = Rule(
@@ -70,6 +71,7 @@ class OpenBody:
     depths: int = 0
     trips: Poly | None = None
     """How often it runs for one run of the body around it, where that is known."""
+    known: KnownElements = field(default_factory=KnownElements)
     speculatable: bool = True
     """Nothing in it can fail, whatever surrounds it: the whole may be computed elsewhere."""
     outer_depths: int = 0
@@ -216,6 +218,8 @@ class State:
     def enter(self, kind: ScopeKind) -> OpenBody:
         """Begin a nested body."""
         scope = OpenBody(kind, len(self.scopes), outer_depths=self.depths, outer_pulled=self.pulled)
+        if kind == "function" and self.unchanged is not None:
+            scope.known = self.unchanged.known
         self.scopes.append(scope)
         self.depths, self.pulled = 0, []
         self.facts.enter()
@@ -232,13 +236,17 @@ class State:
         self.pulled = scope.outer_pulled + self.pulled
         return scope
 
-    def stays(self, body: Some) -> bool | None:
+    def stays(self, body: Some, told: tuple[object, ...] = ()) -> bool | None:
         """Whether a body that was left as it was, and still would be, is speculatable; else None.
+
+        `told`: what is known of the elements that it is given.
 
         What is known of its names is then what it would be if it had been gone through.
         """
         left = None if self.unchanged is None else self.unchanged.find(body)
         if left is None or (id(body.stms) in self.holding and not left.nested):
+            return None
+        if left.told != told:
             return None
         if left.mentions(self.subst.keys(), self.polys.keys()) or not left.makes(self.defs):
             return None
@@ -251,7 +259,14 @@ class State:
             self.depths |= self.depths_of.get(name, 0)
         return left.speculatable
 
-    def left(self, old: Some, new: Some, speculatable: bool, rewrites: int) -> None:
+    def left(
+        self,
+        old: Some,
+        new: Some,
+        speculatable: bool,
+        rewrites: int,
+        told: tuple[object, ...] = (),
+    ) -> None:
         """A body became another one, or was left as it was.
 
         `rewrites`: how many there were before. Where single uses were put in place and there was no
@@ -261,7 +276,7 @@ class State:
             return
         if new is old or (self.nest and self.rewrites == rewrites):
             nested = self.nest and new is old
-            self.unchanged.note(Left(new, speculatable, nested, self.defs))
+            self.unchanged.note(Left(new, speculatable, nested, self.defs, told))
 
     def bind(self, param: ir.Param) -> ir.Param:
         """Bring a parameter into scope, with its type rewritten."""

@@ -3,13 +3,13 @@
 Most of a large function is settled long before its last statement is, and what comes out of fusion
 and distribution is for the most part what went in. A body that a round has left as it was is left
 alone from then on, as long as it is the same object and nothing new comes in from outside: no name
-that it uses stands for something else, no array is made in another way, no size that it mentions
-became known, and no scalar in it is now put in the place of its only use. What is known of integers
-around it may have become more meanwhile; that alone is no reason to look again. Neither is it for a
-condition, minimum or quotient that a round has not decided and that is the same object still: most
-checks that are left in a program stay in it, and each proof that is not found takes longer than all
-else that is done with the statement. But the first round over a program is not the last to ask:
-behind it much more is known.
+that it uses stands for something else, no array is made in another way, no more is known of the
+elements that it is given, no size that it mentions became known, and no scalar in it is now put in
+the place of its only use. What is known of integers around it may have become more meanwhile; that
+alone is no reason to look again. Neither is it for a condition, minimum or quotient that a round
+has not decided and that is the same object still: most checks that are left in a program stay in
+it, and each proof that is not found takes longer than all else that is done with the statement. But
+the first round over a program is not the last to ask: behind it much more is known.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.ir.walk import Rewrite, all_stms, children, free, rewrite
+from compiler.optimise.simplify.ends import KnownElements
 
 Some = ir.Body | ir.KernelBody
 _SCALARS = frozenset((*ir.SE_NODES, ir.Index))
@@ -37,6 +38,8 @@ class Left:
     """Whether single uses were put in place where it was left, and all that can be are."""
     defs: Mapping[Name, ir.Exp]
     """What arrays around it were."""
+    told: tuple[object, ...] = ()
+    """What was known of the elements that it is given."""
     _free: set[Name] | None = None
     _sizes: set[Name] | None = None
 
@@ -70,7 +73,7 @@ class Left:
 class Unchanged:
     """What was left as it was in one program, on its way through the stages."""
 
-    __slots__ = ("_left", "is_first", "undecided")
+    __slots__ = ("_left", "is_first", "known", "undecided")
 
     def __init__(self, before: Unchanged | None) -> None:
         """`before`: what was, for a program that comes again."""
@@ -79,8 +82,11 @@ class Unchanged:
         """By the identity of the bodies."""
         self.undecided: dict[tuple[int, int], ir.Exp] = {}
         """What was not decided by what was known of integers, by its identity and a depth."""
+        self.known = KnownElements()
+        """What is known of the arrays of function bodies."""
         if before is not None:
             self.undecided.update(before.undecided)
+            self.known = before.known.copy()
 
     def note(self, left: Left) -> None:
         """A body was left as it was."""
@@ -94,6 +100,7 @@ class Unchanged:
         """What was left of a program; bodies of earlier rounds need not be kept."""
         kept = Unchanged(None)
         kept.undecided = self.undecided
+        kept.known = self.known
         for fun in prog.funs:
             for stm in all_stms(fun.body.stms):
                 for child in children(stm.exp):
