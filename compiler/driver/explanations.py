@@ -42,12 +42,14 @@ from compiler.explain.bounds import theorems as dropped_checks
 from compiler.explain.dataflow import dataflow as dataflow_of
 from compiler.explain.graph import interference as interference_of
 from compiler.explain.index_functions import index_functions as index_functions_of
+from compiler.explain.lifetimes import PROPOSED_OTHER, PROPOSED_SIZE
 from compiler.explain.lifetimes import lifetimes as lifetimes_of
 from compiler.explain.sums import sums as sums_of
+from compiler.explain.warps import Effort
 from compiler.frontend.typed import TypedProg
 from compiler.ir import random_values
 from compiler.ir.entry import bind
-from compiler.ir.nodes import Prog
+from compiler.ir.nodes import Function, Prog
 from compiler.ir.values import Value
 from compiler.optimise.fuse import FUSE, Tried
 from compiler.parallel import tuning
@@ -73,7 +75,14 @@ LONGEST_PROOF = 20
 @answers(costs.ACCESSES)
 def accesses(asked: costs.AccessesRequest) -> costs.AccessesAnswer:
     """What each access of the CUDA program costs, predicted."""
-    return _accesses(asked, 0)
+    return accesses_with(asked)
+
+
+def accesses_with(
+    asked: costs.AccessesRequest, effort: Effort | None = None
+) -> costs.AccessesAnswer:
+    """The same. Raises TooMuch if it takes more than the `effort` that is left."""
+    return _accesses(asked, 0, effort)
 
 
 @answers(costs.OBSERVE)
@@ -83,15 +92,18 @@ def observe(asked: costs.ObserveRequest) -> costs.AccessesAnswer:
     return _accesses(asked, asked.seconds)
 
 
-def _accesses(asked: runs.OnInputs, seconds: float) -> costs.AccessesAnswer:
+def _accesses(
+    asked: costs.AccessesRequest | costs.ObserveRequest,
+    seconds: float,
+    effort: Effort | None = None,
+) -> costs.AccessesAnswer:
     """With a run of at most so many seconds, if there are some and it can be watched here."""
     asked = replace(asked, options={**asked.options, "target": "cuda"})
     work = compilation(for_entry(asked, asked.entry, "cuda"))
     entry = entry_named(work, asked.entry)
     fun, text = entry_function(work, entry), work.result("cuda").text
-    sizes = dict.fromkeys(random_values.whole_numbers(fun), USUAL_NUMBER)
-    sizes |= dict.fromkeys(random_values.inputs(fun, {}, asked.seed).sizes, USUAL_SIZE)
-    sizes |= asked.sizes or {}
+    usual = proposed_sizes(fun) if asked.as_costs else _supposed(fun, USUAL_SIZE, USUAL_NUMBER)
+    sizes = usual | (asked.sizes or {})
     random_values.check_names(fun, asked.sizes or ())
     args: list[Value] = []
     shapes, numbers = random_values.extents(fun, sizes, asked.seed)
@@ -102,7 +114,7 @@ def _accesses(asked: runs.OnInputs, seconds: float) -> costs.AccessesAnswer:
         shapes = [np.shape(v) if np.ndim(v) else None for v in args]
         numbers = [None if np.ndim(v) else v for v in args]
     prog = work.result("kernels", "cuda").prog
-    predicted = predictions.predict(prog, text, entry, shapes, numbers)
+    predicted = predictions.predict(prog, text, entry, shapes, numbers, effort=effort)
     seen: Observation | None = None
     because = build.why_not() if seconds else ""
     if seconds and not because:
@@ -116,6 +128,17 @@ def _accesses(asked: runs.OnInputs, seconds: float) -> costs.AccessesAnswer:
         "observed": seen is not None,
         "because": because,
     }
+
+
+def _supposed(fun: Function, size: int, number: int) -> dict[str, int]:
+    """These for the sizes and whole numbers that an entry point takes."""
+    found = dict.fromkeys(random_values.whole_numbers(fun), number)
+    return found | dict.fromkeys(random_values.inputs(fun, {}, 1).sizes, size)
+
+
+def proposed_sizes(fun: Function) -> dict[str, int]:
+    """A value for each size and whole number that an entry point takes."""
+    return _supposed(fun, PROPOSED_SIZE, PROPOSED_OTHER)
 
 
 def _unended(seen: Observation, seconds: float, text: Text) -> str:

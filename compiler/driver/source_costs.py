@@ -9,9 +9,8 @@ from compiler.driver import explanations
 from compiler.driver.answers import remark_json
 from compiler.driver.api import compilation, entry_function
 from compiler.driver.targets import target_named
-from compiler.explain.lifetimes import PROPOSED_OTHER, PROPOSED_SIZE
 from compiler.explain.source_costs import Gathered, repeated, source_costs
-from compiler.ir import random_values
+from compiler.explain.warps import Effort, TooMuch
 from compiler.protocol import proofs
 from compiler.protocol.accesses import AccessesAnswer, AccessesRequest, WarpAccess
 from compiler.protocol.answering import answers
@@ -19,6 +18,8 @@ from compiler.protocol.source_costs import COSTS, CostsAnswer, CostsRequest, Ent
 
 MOST_ENTRIES = 8
 """The accesses of so many entry points are predicted."""
+MOST_STATEMENTS = 20_000
+"""They are counted by so many statements of warps, all together: about half a second."""
 
 
 @answers(COSTS)
@@ -34,11 +35,15 @@ def costs(asked: CostsRequest) -> CostsAnswer:
     accesses: list[WarpAccess] = []
     foretold: list[EntryTime] = []
     unknown = _switched_off(asked)
+    effort = Effort(MOST_STATEMENTS)
     for name, own in list(of_entries.items())[:MOST_ENTRIES]:
         try:
-            answer = explanations.accesses(AccessesRequest(*program, entry=name, sizes=own))
+            request = AccessesRequest(*program, entry=name, sizes=own)
+            answer = explanations.accesses_with(request, effort)
             accesses += answer["accesses"]
             foretold += _times(name, answer)
+        except TooMuch:
+            unknown.append(f"What `{name}` costs on a GPU takes long to count: *Warps* tells it.")
         except CompileError as error:
             unknown.append(f"What `{name}` costs on a GPU is not known: {error.message}")
     if left := entries[MOST_ENTRIES:]:
@@ -73,8 +78,7 @@ def _times(entry: str, answer: AccessesAnswer) -> Iterator[EntryTime]:
 def _sizes(asked: CostsRequest, entry: str) -> dict[str, int]:
     """A value for each size and whole number that an entry point takes."""
     fun = entry_function(compilation(asked), entry)
-    found = dict.fromkeys(random_values.whole_numbers(fun), PROPOSED_OTHER)
-    found |= dict.fromkeys(random_values.inputs(fun, {}, 1).sizes, PROPOSED_SIZE)
+    found = explanations.proposed_sizes(fun)
     return found | {name: value for name, value in asked.sizes.items() if name in found}
 
 

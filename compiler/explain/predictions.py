@@ -29,7 +29,7 @@ from compiler.codegen.kernels.walk import shared_bytes
 from compiler.codegen.signature import Plain, choose_entry, solve_sizes
 from compiler.explain import instructions
 from compiler.explain.spent import Spent
-from compiler.explain.warps import HOST, Cost, Launch, Place, places
+from compiler.explain.warps import HOST, Cost, Effort, Launch, Place, places
 from compiler.ir.values import Value
 from compiler.runtime.cuda_device import Device, about
 
@@ -143,8 +143,9 @@ class Work:
 class _Planned(Device):
     """A device that notes what would be launched."""
 
-    def __init__(self, described: Plain, kernels: Mapping[str, k.Kernel]) -> None:
+    def __init__(self, described: Plain, kernels: Mapping[str, k.Kernel], effort: Effort) -> None:
         self.about = described
+        self.effort = effort
         self.described = kernels
         self.launches: list[tuple[str, int]] = []
         """By kernel and blocks of threads, in order."""
@@ -184,6 +185,7 @@ class _Planned(Device):
 
         def start(*arguments: Any) -> None:
             if count > 0:
+                self.effort.spend(0)
                 self.launches.append((name, int(count)))
                 given = _numbers(self.described[name], arguments)
                 self._note(name, int(count), threads_for(int(busy)), int(shared), arguments)
@@ -282,11 +284,14 @@ def predict(
     shapes: Sequence[Sequence[int] | None],
     numbers: Sequence[Value | None],
     thresholds: Mapping[str, int] = MappingProxyType({}),
+    effort: Effort | None = None,
 ) -> Prediction:
     """What a run costs for arrays of these shapes, and these numbers in between.
 
-    `thresholds`: of a text in which comparisons with them ask the device.
+    `thresholds`: of a text in which comparisons with them ask the device. Raises TooMuch if that
+    takes more than the `effort` that is left.
     """
+    effort = effort or Effort()
     code = plain(text)
     described = about(code)
     chosen = choose_entry(described, entry)
@@ -302,7 +307,7 @@ def predict(
     exec(compile(split(code)[1], "<cuda host>", "exec"), env)
     env["np"] = _Types()
     kernels = kernels_of(prog, text)
-    device = _Planned(described, {name: kernel for name, (kernel, _) in kernels.items()})
+    device = _Planned(described, {name: kernel for name, (kernel, _) in kernels.items()}, effort)
     device.thresholds = thresholds
     given = [by_name[slot["name"]] for slot in chosen["params"]]
     found = Prediction(device.launches)
@@ -320,7 +325,7 @@ def predict(
         kernel, body = kernels[name]
         takes = instructions.taken(kernel, code.startswith(FMA))
         for at, ((blocks, threads, whole_numbers), times) in enumerate(differing.weighted()):
-            launch = Launch(kernel, threads, found.costs, times, first=not at)
+            launch = Launch(kernel, threads, found.costs, times, effort=effort, first=not at)
             launch.takes = takes
             launch.spent = device.works[name].spent
             launch.all_launches = differing.all_found

@@ -116,6 +116,27 @@ def all_places(found: Sequence[Place]) -> Iterator[Place]:
             yield from all_places(body)
 
 
+class TooMuch(Exception):
+    """Counting takes more effort than it may."""
+
+
+@dataclass(slots=True)
+class Effort:
+    """What counting may still cost, in statements; it is the same on every machine."""
+
+    left: float = float("inf")
+
+    def spend(self, lanes: int) -> None:
+        """A statement for so many threads. Raises TooMuch."""
+        self.left -= 1 + lanes / LANES_AS_MUCH
+        if self.left < 0:
+            raise TooMuch
+
+
+LANES_AS_MUCH = 8192
+"""Threads whose numbers take as long as what a statement takes in any case."""
+
+
 @dataclass(slots=True)
 class Launch:
     """A launch whose warps are looked at; `costs` are by line."""
@@ -133,6 +154,7 @@ class Launch:
     own: set[Name] = field(default_factory=set)
     exact: bool = True
     cache: FirstCache = field(default_factory=lambda: FirstCache(0))
+    effort: Effort = field(default_factory=Effort)
     takes: Mapping[int, Instructions] = field(default_factory=dict)
     """what statements take, by their `id`"""
 
@@ -177,6 +199,7 @@ class Launch:
 
     def stm(self, place: Place, mask: Mask, sure: bool, weight: Numbers) -> None:
         """A statement."""
+        self.effort.spend(mask.size)
         warps = float(weight @ mask.any(axis=1))
         self.spent.carry_out(place.stm, self.takes.get(id(place.stm)), warps, sure)
         match place.stm:

@@ -191,10 +191,18 @@ class AccessesAnswer(Answer, Costs):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AccessesRequest(OnInputs):
+class _OfWarps(OnInputs):
+    """Whose accesses are counted."""
+
+    as_costs: bool = False
+    """sizes without a number are 100, whole numbers 10, as those of `costs`; else 64 and 8"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessesRequest(_OfWarps):
     """What each access of the CUDA program costs, from the index functions alone.
 
-    Nothing is run, so that sizes may be as large as on a device; those without a number are 64.
+    Nothing is run, so that sizes may be as large as on a device.
     """
 
 
@@ -208,7 +216,7 @@ ACCESSES = Operation(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ObserveRequest(OnInputs):
+class ObserveRequest(_OfWarps):
     """As `accesses`, and what is seen in a run on the processor, where there is a C++ compiler."""
 
     seconds: Annotated[float, Own(), Says("is a number of seconds")] = 5.0

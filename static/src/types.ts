@@ -2199,7 +2199,7 @@ export interface ByProver {
 
 /**
  * What each access of the CUDA program costs, from the index functions alone. Nothing is run, so
- * that sizes may be as large as on a device; those without a number are 64.
+ * that sizes may be as large as on a device.
  */
 export interface AccessesRequest {
   /** the program's text */
@@ -2223,6 +2223,8 @@ export interface AccessesRequest {
    * the same; `borders`: the least and largest numbers, 0, infinities and NaN
    */
   distribution?: "uniform" | "normal" | "sorted" | "equal" | "borders";
+  /** sizes without a number are 100, whole numbers 10, as those of `costs`; else 64 and 8 */
+  as_costs?: boolean;
 }
 
 /** The costs, and of what. */
@@ -2389,6 +2391,8 @@ export interface ObserveRequest {
    * the same; `borders`: the least and largest numbers, 0, infinities and NaN
    */
   distribution?: "uniform" | "normal" | "sorted" | "equal" | "borders";
+  /** sizes without a number are 100, whole numbers 10, as those of `costs`; else 64 and 8 */
+  as_costs?: boolean;
 }
 
 /** What each place of the source costs: copies, sectors of a GPU, checks; worst first. */
@@ -2624,7 +2628,7 @@ export interface Operations {
   no_overlap: { request: NoOverlapRequest; answer: NoOverlapAnswer };
   /**
    * What each access of the CUDA program costs, from the index functions alone. Nothing is run, so
-   * that sizes may be as large as on a device; those without a number are 64.
+   * that sizes may be as large as on a device.
    */
   accesses: { request: AccessesRequest; answer: AccessesAnswer };
   /** As `accesses`, and what is seen in a run on the processor, where there is a C++ compiler. */

@@ -28,6 +28,13 @@ ROWS = (
 """Half of each row: too little for a copy in another order."""
 
 
+def fill(page: Page, names: str) -> None:
+    """Two warps for each of these sizes, chosen in the page's bar."""
+    for name in names:
+        page.get_by_label(f"Size {name}").fill("64")
+        expect(page.locator(".warps").get_by_label(name, exact=True)).to_have_value("64")
+
+
 @pytest.fixture
 def warps(browser: Browser, real_app: Flask) -> Page:
     """The pane, open on a program with half a row for each thread."""
@@ -43,6 +50,10 @@ def warps(browser: Browser, real_app: Flask) -> Page:
         expect(page.locator(".warps [role=status]")).to_contain_text(
             "2 accesses of 1 kernel of the entry point main, "
         )
+        shown = page.get_by_label("Size n")
+        for field in (shown, page.locator(".warps").get_by_label("n", exact=True)):
+            expect(field).to_have_value("100")  # the same in the bar and in the pane
+        fill(page, "nm")
         yield page
     context.close()
 
@@ -223,6 +234,7 @@ def test_banks_that_are_asked_several_times_are_drawn_by_passes(
         page.goto(f"{address}/examples/lattice_boltzmann")
         compiled(page)
         details(page, "Warps")
+        fill(page, "nm")
         card = page.locator(".warp-access", has_text="passes over the banks; 1 would do").first
         card.locator("summary").first.click()
         passes = int(re.findall(r"in (\d+) passes", card.inner_text())[0])

@@ -112,6 +112,30 @@ def test_without_short_circuiting_no_copy_is_claimed_and_that_is_said() -> None:
     ]
 
 
+DEEP = """\
+entry main [n] (xs: [n]f32) (rounds: i64): [n]f32 =
+  loop xs for i < rounds do map (\\j -> xs[(j * 7 + i) % n] * 2) (iota n)
+"""
+
+
+def test_what_takes_long_to_count_is_not_counted_and_that_is_said() -> None:
+    """The effort is bounded by what is counted, and is the same on every machine."""
+    few, many = (asked(DEEP, sizes={"n": 1000, "rounds": rounds}) for rounds in (3, 5000))
+    assert "fetched" in kinds(few), few
+    assert few["unknown"] == []
+    assert not {"fetched", "written"} & set(kinds(many))
+    words = "What `main` costs on a GPU takes long to count: *Warps* tells it."
+    assert many["unknown"] == [words]
+    assert many == asked(DEEP, sizes={"n": 1000, "rounds": 5000})
+
+
+def test_accesses_may_be_for_the_same_sizes() -> None:
+    source = "entry main [n] (xs: [n]f32) (k: i64) = (map (* 2) xs, k)"
+    request = {"op": "accesses", "source": source}
+    assert worker.answer({**request, "as_costs": True})["sizes"] == asked(source)["sizes"]
+    assert worker.answer(request)["sizes"] == {"n": 64, "k": 8}
+
+
 def test_what_is_saved_comes_last() -> None:
     found = asked(CONCATENATED)
     assert kinds(found) == ["built"]

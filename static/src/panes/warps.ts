@@ -87,7 +87,7 @@ export class WarpsPane extends AskingPane {
     const { entry } = this.model;
     const held = this.kept && !observe ? this.held : null;
     const sizes = this.known(of);
-    const request = held?.request ?? { sizes, ...(entry ? { entry } : {}) };
+    const request = held?.request ?? { sizes, as_costs: true, ...(entry ? { entry } : {}) };
     const op = held?.op ?? (observe ? "observe" : "accesses");
     this.observing(observe);
     const asked = held
