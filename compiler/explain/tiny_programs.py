@@ -501,6 +501,9 @@ BY_RULE: dict[str, Tiny] = {
         "entry main [n] (xs: [n]i32) =\n  tabulate n (\\i -> if i == 0 then 0 else xs[i - 1])",
         "[1, 2, 3]",
     ),
+    "c/lane-scans": Tiny(
+        "entry main [n][m] (xs: [n][m]i32) = map (scan (+) 0) xs", "[[1, 2], [3, 4]]"
+    ),
     "c/one-pass": Tiny("entry main (xs: []i32) = scan (+) 0 xs", "[1, 2, 3]"),
     "c/interchange": Tiny(
         "entry main [n][m][k] (a: [n][m]i32) (b: [m][k]i32) =\n"

@@ -353,3 +353,51 @@ def test_borders_lie_where_the_conditions_say(number: int) -> None:
                 run_c(text, f"f{number}", given, settings=QUICK).values[0] for text in (usual, off)
             )
             assert np.array_equal(one, other), (n, m, k)
+
+
+LANE_SCANS = "c/lane-scans"
+ROW_SCANS = (
+    "entry sums [n][m] (xs: [n][m]i32) = map (scan (+) 0) xs\n"
+    "entry largest [n][m] (xs: [n][m]i32) = map (scan i32.max i32.lowest) xs\n"
+    "entry products [n][m] (xs: [n][m]i64) = map (scan (*) 1 >-> map (+ 1)) xs\n"
+    "entry own [n][m] (xs: *[n][m]i32) = map (scan (+) 0) xs"
+)
+IN_ORDER = (
+    "entry floats [n][m] (xs: [n][m]f32) = map (scan (+) 0) xs",
+    "entry main [n][m] (xs: [n][m]i32) = map (\\r -> loop r = copy r for i < m - 1 do\n"
+    "  r with [i + 1] = r[i] + r[i + 1]) xs",
+    "entry main [n][m] (xs: [n][m]i32) = map (scan (\\a b -> a * 3 + b) 0) xs",
+    "entry main [n][m] (xs: [n][m]i32) (is: [m]i64) =\n"
+    "  map (\\r -> scan (+) 0 (map (\\i -> r[i]) is)) xs",
+    "entry main [n] (xs: [n][31]i32) = map (scan (+) 0) xs",
+)
+
+
+def test_a_thread_scans_rows_of_integers_in_lanes() -> None:
+    usual, off = c_text(ROW_SCANS), c_text(ROW_SCANS, LANE_SCANS)
+    assert usual.count("reduction(inscan, ") > off.count("reduction(inscan, ")
+    assert remarks(ROW_SCANS, LANE_SCANS)
+    assert not remarks(ROW_SCANS, LANE_SCANS, LANE_SCANS)
+
+
+@pytest.mark.parametrize("source", IN_ORDER)
+def test_a_thread_scans_other_rows_in_order(source: str) -> None:
+    assert not remarks(source, LANE_SCANS)
+
+
+@needs_cc
+@pytest.mark.parametrize("length", [0, 1, 31, 32, 33, 70, 200])
+def test_rows_of_all_lengths_are_scanned(length: int) -> None:
+    text = c_text(ROW_SCANS)
+    for dtype, entry, wanted in (
+        (np.int32, "sums", lambda x: np.cumsum(x, 1, dtype=np.int32)),
+        (np.int32, "largest", lambda x: np.maximum.accumulate(x, 1)),
+        (np.int64, "products", lambda x: np.cumprod(x, 1, dtype=np.int64) + 1),
+        (np.int32, "own", lambda x: np.cumsum(x, 1, dtype=np.int32)),
+    ):
+        ends = np.iinfo(dtype)
+        xs = np.random.default_rng(length).integers(ends.min, ends.max, (40, length), dtype=dtype)
+        with np.errstate(over="ignore"):
+            expected = wanted(xs)
+        (found,) = run_c(text, entry, [xs], settings=QUICK).values
+        assert np.array_equal(found, expected), entry

@@ -14,6 +14,7 @@ from compiler.base.names import Name
 from compiler.base.rules import Rule
 from compiler.codegen.c.interchange import LoopKernels
 from compiler.codegen.c.kernels import BLOCK, HEAVY_BLOCK
+from compiler.codegen.c.lane_scans import SCANS
 from compiler.codegen.c.types import C_TYPE, c_name
 from compiler.codegen.checks import checks_first
 from compiler.codegen.imp.nodes import Cell, Fold, Kernel, Load, MapWork, Stm, Stms
@@ -322,7 +323,7 @@ class FoldKernels(LoopKernels):
         whole = _with_ops(traits, folds)
         kinds = [builtin(fold.op) for fold in folds]
         names = [c_name(fold.op.lhs[0]) for fold in folds]
-        if not whole.straight or not all(kind in _LANE_SCANS for kind in kinds):
+        if not whole.straight or not all(kind in SCANS for kind in kinds):
             self.loop_over(kernel.dims[-1], low, high)
             self.body(kernel.body, whole, _scan_steps(folds, kernel))
             self.close()
@@ -356,9 +357,6 @@ class FoldKernels(LoopKernels):
             steps = (*loads, *combine(fold.op, inputs, kernel.prov), *finish(fold, kernel.prov))
             self.body(steps, traits_of(steps))
         self.close()
-
-
-_LANE_SCANS = frozenset(("+", "*", "min", "max"))
 
 
 def _scan_steps(folds: Sequence[Fold], kernel: Kernel) -> list[Stm]:

@@ -15,6 +15,8 @@ from compiler.base.names import Name
 from compiler.base.prim import BYTES
 from compiler.base.text import Line
 from compiler.codegen.c.choices import Choices
+from compiler.codegen.c.lane_scans import BECAUSE as WHOLE
+from compiler.codegen.c.lane_scans import LANE_SCANS, LaneScan, is_short, lane_scan
 from compiler.codegen.c.scalar import Scalars
 from compiler.codegen.c.stms import Sites, Statements
 from compiler.codegen.c.types import C_TYPE, c_name, typed
@@ -164,6 +166,10 @@ class MapKernels(Statements):
 
     def counted(self, stm: imp.For, end: str) -> None:
         """A loop that counts; a reduction in lanes has a plain loop beside it for short rows."""
+        scan = None if self.label in (None, "tile") or is_short(stm, SHORT) else lane_scan(stm)
+        if scan and self.choices.take(LANE_SCANS, stm.prov or self.src, WHOLE):
+            self.scan_in_lanes(stm, end, scan)
+            return
         reduction = self.label is not None and reduction_pragma(stm)
         if type(stm.bound) is Lit or not reduction or not self.short_rows(stm):
             super().counted(stm, end)
@@ -174,6 +180,25 @@ class MapKernels(Statements):
         self.indent += "    "
         super().counted(stm, end)
         self.close()
+
+    def scan_in_lanes(self, stm: imp.For, end: str, scan: LaneScan) -> None:
+        """A scan in vector registers, or the loop as it is for few elements and one block."""
+        conds = [] if type(stm.bound) is Lit else [f"{end} >= {SHORT}"]
+        conds += [f"{c_name(one)} != {c_name(other)}" for one, other in scan.apart]
+        if conds:
+            self.open(f"if ({' && '.join(conds)}) {{")
+        index, kind, acc = c_name(stm.index), self.kind(stm.index, stm.prim), c_name(scan.acc)
+        self.line(f"#pragma omp simd reduction(inscan, {scan.kind}:{acc})")
+        self.open(f"for ({kind} {index} = 0; {index} < {end}; {index}++) {{")
+        self.nested("{", scan.before)
+        self.line(f"#pragma omp scan inclusive({acc})")
+        self.nested("{", scan.after)
+        self.close()
+        if conds:
+            self.close("} else {")
+            self.indent += "    "
+            self.plain_loop(stm, end)
+            self.close()
 
     def short_rows(self, stm: imp.For) -> bool:
         """Whether a loop that lanes could share is left alone while it is short."""

@@ -26,6 +26,7 @@ from compiler.codegen.c.functions import FAST
 from compiler.codegen.c.hists import ROWS, Kernels
 from compiler.codegen.c.interchange import INTERCHANGE
 from compiler.codegen.c.kernels import MapKernels
+from compiler.codegen.c.lane_scans import LANE_SCANS
 from compiler.codegen.c.scalar import Scalars
 from compiler.codegen.c.stms import Sites
 from compiler.codegen.c.tiles import ROW_TILES, WIDTH
@@ -194,6 +195,9 @@ def _quoted(text: str) -> str:
 TARGET = Target("c", "C", "C with OpenMP, as it is compiled for this machine.", "CPU")
 PASSES = (
     Pass(
-        "c", "Writes C.", emit, (FAST, INTERCHANGE, INTERIOR, ONE_PASS, ROWS, ROW_TILES, SHORT_ROWS)
+        "c",
+        "Writes C.",
+        emit,
+        (FAST, INTERCHANGE, INTERIOR, LANE_SCANS, ONE_PASS, ROWS, ROW_TILES, SHORT_ROWS),
     ),
 )
