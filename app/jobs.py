@@ -14,7 +14,7 @@ from app.compressed_answers import at_once, is_short, opened
 from app.errors import AppError, status_of
 from app.failure_messages import PASSING, STOPS, UNAVAILABLE, too_many, why, with_wait
 from app.metrics import Metrics
-from app.origin_check import refuse_unsafe
+from app.origin_check import refuse_native, refuse_unsafe
 from app.pool import (
     Client,
     Pool,
@@ -362,6 +362,7 @@ class Jobs:
             found = checked(op, body, own=False)
         except WrongRequest as wrong:
             raise AppError("usage", wrong.message, hint=wrong.hint) from None
+        refuse_native(op, found)
         self._check_texts(found)
         return found
 
@@ -372,6 +373,9 @@ class Jobs:
             if isinstance(value, str):
                 self._check_length(f"The field `{name}` has", len(value), limits.get(name, 1000))
                 _check_text(name, value)
+        for stage, text in (found.get("options", {}).get("edited") or {}).items():
+            self._check_length(f"The text of `{stage}` has", len(text), limits["source"])
+            _check_text(stage, text)
         if files := found.get("files"):
             length = sum(map(len, texts_of(found).values()))
             self._check_length("The files of the program have", length, limits["source"])

@@ -17,6 +17,7 @@ from flask import Flask, Request, request
 
 from app.clients import LOOPBACK_NAMES, host_name, key_of
 from app.errors import MISDIRECTED, AppError
+from compiler.protocol.kinds import Operation
 
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 OWN_SITES = frozenset({"same-origin", "none"})
@@ -26,6 +27,8 @@ OF_ONES_OWN = {
     "sanitize": "a program under sanitisers has no walls around it",
 }
 """Options for a machine of one's own, and why a server does not take them."""
+INTERPRETED = frozenset({"flow", "listing", "validity"})
+"""Operations that count as runs, and start no program of the user's."""
 FORMS = frozenset({"links.forget"})
 """What a form of a page without JavaScript sends: no other site's page knows the key in it."""
 PORTS = {"http": 80, "https": 443}
@@ -85,6 +88,25 @@ def _is_own(origin: str, request: Request) -> bool:
         return (page.hostname, port) == (own.hostname, own.port or PORTS[page.scheme])
     except (ValueError, KeyError):
         return False
+
+
+def refuse_native(op: Operation[Any], fields: Mapping[str, Any]) -> None:
+    """Raise AppError for a run of what was written in the place of a stage, but by an interpreter.
+
+    Its checks may be gone, as with `unsafe`.
+    """
+    edited = fields.get("options", {}).get("edited")
+    if not edited or not op.runs or op.id in INTERPRETED:
+        return
+    if fields.get("backend", getattr(op.request, "backend", None)) != "ref":
+        raise AppError(
+            "usage",
+            "What was written in the place of a stage is run by the reference interpreter here: "
+            "checks that keep a program inside of its arrays may be gone from it.",
+            403,
+            "Choose the reference interpreter, or `stridescope run --from-stage` on a machine of "
+            "your own.",
+        )
 
 
 def refuse_unsafe(options: Mapping[str, Any]) -> None:

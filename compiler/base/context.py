@@ -51,6 +51,8 @@ class Options:
 
     limits: tuple[tuple[str, int], ...] = ()
     """Limits of rules by id, below the usual ones."""
+    edited: tuple[tuple[str, str], ...] = ()
+    """Texts that take the place of what the passes of a stage make, by stage."""
     strides: tuple[str, tuple[int, ...]] | None = None
     """The entry point that is compiled, and the numbers of its inputs that have any strides."""
     traced: bool = False

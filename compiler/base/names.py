@@ -63,6 +63,10 @@ class NameSource:
         """Go on from the next multiple of `step`."""
         self._next = -(-self._next // step) * step
 
+    def go_past(self, number: int) -> None:
+        """Hand out no names with this number, or a smaller one."""
+        self._next = max(self._next, number)
+
     def since(self, mark: Mark) -> dict[Name, str]:
         """The authors' names, with their spelling, that came after the source was there."""
         return dict(islice((self._authors or {}).items(), mark[1], None))

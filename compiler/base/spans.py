@@ -43,7 +43,8 @@ class Span(NamedTuple):
     @property
     def position(self) -> str:
         """`file:line:col`, as error messages begin."""
-        file = self.file[1:-1] if self.file in (INPUT, EXPRESSION) else self.file
+        is_file = self.file[:1] != "<" or self.file[-1:] != ">"
+        file = self.file if is_file else self.file[1:-1]
         prefix = f"{file}:" if file else ""
         return f"{prefix}{self.line}:{self.col}"
 
@@ -53,11 +54,18 @@ INPUT = "<input>"
 """The file of places in input values, which is none of the program's."""
 EXPRESSION = "<expression>"
 """The file of places in an expression that is evaluated over a program's definitions."""
+_STAGE = "<stage {}>"
+"""The file of places in the text of a stage that its reader has written."""
 PRELUDE = "<prelude>/"
 """How the names of the prelude's files begin, and of no other's."""
 
 Prov = tuple[Span, ...]
 """Provenance: the source spans that a statement came from, most specific first."""
+
+
+def file_of_stage(stage: str) -> str:
+    """The file of places in the text of a stage, where that was written by its reader."""
+    return _STAGE.format(stage)
 
 
 def merge_prov(*provs: Prov) -> Prov:

@@ -40,6 +40,7 @@ def options_of(args: argparse.Namespace) -> Options:
         "sanitize": getattr(args, "sanitize", False),
         "thresholds": numbers("--threshold", args.threshold),
         "limits": numbers("--limit", args.limit),
+        "edited": {stage: source_text(file) for stage, file in getattr(args, "from_stage", [])},
     }
 
 

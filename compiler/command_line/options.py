@@ -48,6 +48,15 @@ def add_common(to: LateParser, **file: Any) -> None:
         help="a lower limit of a rule, so that small programs meet it as well; "
         "may be given several times",
     )
+    to.add_argument(
+        "--from-stage",
+        action="append",
+        nargs=2,
+        default=[],
+        metavar=("STAGE", "FILE"),
+        help="go on from the text of a stage as it is in a file, with all checks of that stage; "
+        "may be given several times",
+    )
     to.add_later(_add_asked)
     to.set_defaults(enable=[])
 

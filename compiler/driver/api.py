@@ -25,7 +25,7 @@ from compiler.base.prim import int_range
 from compiler.base.spans import Span
 from compiler.base.spans import plain as plain_span
 from compiler.base.text import plain
-from compiler.driver import switches
+from compiler.driver import edited, switches
 from compiler.driver.answers import lines_json, remark_json
 from compiler.driver.pipeline import BY_ID, MEMORY_STAGES, STAGES, Compilation, stage_named
 from compiler.driver.targets import BY_ID as BACK_ENDS
@@ -135,6 +135,10 @@ def options_from(
     switches.check_asked(enabled)
     limits = known.get("limits", {})
     switches.check_limits(limits)
+    written = known.get("edited", {})
+    for stage in written:
+        if stage_named(stage).kind not in edited.READERS:
+            raise edited.cannot(stage)
     return Options(
         entry=known.get("entry", ""),
         target=known.get("target", TARGETS[0]),
@@ -148,6 +152,7 @@ def options_from(
         main=main,
         thresholds=tuple(sorted(known.get("thresholds", {}).items())),
         limits=tuple(sorted(limits.items())),
+        edited=tuple(sorted(written.items())),
     )
 
 
@@ -372,6 +377,8 @@ def run_values(
     if stage and backend != "ref":
         raise UsageError("Only the reference interpreter (`ref`) runs a stage by name.")
     chosen = BACK_ENDS.get(backend)
+    if backend == "ref" and not stage:
+        stage = edited.interpreted(asked.options.get("edited", {}))
     began = time.perf_counter()
     work = compilation(for_entry(asked, entry, stage or (backend if chosen else "soa")))
     entry = entry_named(work, entry)

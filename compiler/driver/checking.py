@@ -26,7 +26,7 @@ _options = later("compiler.driver.api", "options_from")
 _warned = later("compiler.explain.bounds", "warned")
 _WARNED = "safety_checks"
 """What a program says that asks which checks are left when it is compiled."""
-_NAMING = ("disable", "enable", "limits", "thresholds")
+_NAMING = ("disable", "edited", "enable", "limits", "thresholds")
 """The options that name something of the compiler."""
 
 

@@ -89,7 +89,7 @@ def _run_of(asked: runs.EvalRequest, name: str) -> Evaluation:
     """The run of an expression, as an entry point of that name."""
     return Evaluation(
         asked.source,
-        {**asked.options, "entry": name, "thresholds": {}},
+        {**asked.options, "entry": name, "thresholds": {}, "edited": {}},
         asked.files,
         asked.main,
         entry=name,

@@ -38,6 +38,7 @@ from compiler.codegen.kernels.verify import verify as verify_kernels
 from compiler.codegen.kernels.walk import statements
 from compiler.codegen.to_imp import to_imp
 from compiler.derive.stage import DERIVE, has_derivatives
+from compiler.driver import edited
 from compiler.driver.targets import BACK_ENDS, target_named
 from compiler.explain.occurrences import Index
 from compiler.frontend import decs, flatpack, show_ast, show_typed
@@ -328,15 +329,16 @@ PASSES: tuple[Pass, ...] = tuple(
 MEMORY_STAGES = tuple(s.id for s in STAGES if s.form is not None and s.form.memory)
 
 
-def verify(prog: Any, stage: str, target: str = "") -> None:
+def verify(prog: Any, stage: str, target: str = "", *, memory: bool = True) -> None:
     """Raise `CompilerBug`, naming what and where, unless `prog` is a program of that stage.
 
-    Nothing is known of syntax trees and texts; what fits into a kernel is up to the target.
+    Nothing is known of syntax trees and texts; what fits into a kernel is up to the target. Whether
+    arrays in memory keep their values is looked at if `memory` says so.
     """
     found = BY_ID[stage]
     if found.form is not None:
         verify_form(prog, found.form, stage)
-        if found.form.memory:
+        if found.form.memory and memory:
             check_memory(prog, stage)
     elif found.kind == "imp":
         verify_imp(prog)
@@ -375,7 +377,8 @@ def run(stage: Stage, before: Any, ctx: Ctx) -> Any:
     Where arrays lie is checked between them if the options say so; behind the last by `verify`.
     """
     prog = before
-    checked = ctx.options.verify and stage.form is not None and stage.form.memory
+    options = ctx.options
+    checked = options.verify and not options.edited and stage.form and stage.form.memory
     for step in stage.passes:
         if (step.optional and ctx.options.is_off(step)) or (step.cleans and prog is before):
             continue
@@ -472,9 +475,17 @@ class Compilation:
         return [remark for ctx in shown for remark in ctx.remarks]
 
     def record(self, name: str, of: str = "") -> Any:
-        """What a pass of a stage (the last one) has kept for those who ask about it later."""
+        """What a pass of a stage (the last one) has kept for those who ask about it later.
+
+        Raises UsageError for a stage whose text was written by hand.
+        """
         stage = stage_named(name)
         self.result(name)
+        if self._written(name) is not None:
+            raise UsageError(
+                f"The text of `{name}` was written by hand: no pass tells of it.",
+                hint="Take it back, or ask about the stages before it.",
+            )
         records = self._ctx[_target(stage, self.options.target)].records
         return records[of or stage.passes[-1].id]
 
@@ -509,25 +520,59 @@ class Compilation:
                 ctx.target = asked
             start = time.perf_counter()
             prog = run(stage, before, ctx)
+            text = self._written(stage.id)
+            if text is not None:
+                prog = self._read(text, stage, prog, target, ctx)
             ms = (time.perf_counter() - start) * 1000
             forget(ctx.proved.get(stage.id, ()))
-            if self.options.verify:
-                verify(prog, stage.id, target)
+            if self.options.verify and text is None:
+                verify(prog, stage.id, target, memory=not self.options.edited)
             names, spent = ctx.names.mark(), ctx.fuel.spent
             shown = self._results.get((stage.id, self.options.target))
             if isinstance(shown, StageResult) and shown.is_as(prog, names, spent):
                 del self._ctx[target]  # From here on it is what the shown target's passes know.
                 return shown
             return StageResult(stage, prog, ms, dict(asked.answers), names, spent)
+        except CompilerBug as error:
+            written = self._written_before(stage)
+            return edited.stuck(written, stage.id, error) if written else error
         except CompileError as error:
             return error
         except (RecursionError, MemoryError):
             raise
         except Exception as error:
+            if written := self._written_before(stage):
+                return edited.stuck(written, stage.id, error)
             text = f"{type(error).__name__} in stage `{stage.id}`: {error}"
             bug = CompilerBug(text, hint="This is a defect of Stridescope, not of the program.")
             bug.__cause__ = error
             return bug
+
+    def _written(self, stage: str) -> str | None:
+        """What its reader has written in the place of a stage's program; None: nothing."""
+        return dict(self.options.edited).get(stage)
+
+    def _written_before(self, stage: Stage) -> str:
+        """The last stage before this one whose text was written by its reader, or nothing."""
+        earlier = [one.id for one in STAGES[: STAGES.index(stage)]]
+        return next((one for one in reversed(earlier) if self._written(one) is not None), "")
+
+    def _read(self, text: str, stage: Stage, made: Any, target: str, ctx: Ctx) -> Any:
+        """The program that is written. It passes all checks of its stage but those of memory.
+
+        That one array is written over another, or a cell by two threads, is said and compiled.
+        """
+        prog = edited.read(text, stage.id, stage.kind, made)
+        ctx.names.go_past(edited.last_tag(text))
+        try:
+            verify(prog, stage.id, target, memory=False)
+        except CompilerBug as error:
+            raise edited.unread(stage.id, error) from error
+        try:
+            verify(prog, stage.id, target)
+        except CompilerBug as error:
+            ctx.remark(edited.unsound(stage.id, stage.passes[-1].id, error))
+        return prog
 
     def _context(self, stage: Stage, target: str, before: StageResult | None) -> Ctx:
         """What the passes of a stage are given, which go on from `before`."""

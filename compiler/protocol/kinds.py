@@ -93,6 +93,9 @@ them as `asked`"""
     limits: Annotated[dict[str, int], Says("maps limits of rules to whole numbers")]
     """limits of rules by id, below the usual ones: so a small program shows what else only large \
 ones do; `rule` lists those of its program"""
+    edited: Annotated[dict[str, str], Says("maps ids of stages to texts")]
+    """texts in the place of what the passes of a stage make, by its id: all that follows is made \
+from these; on a server only the reference interpreter runs that"""
     verify: bool
     """check the program after every pass"""
     unsafe: bool

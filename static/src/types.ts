@@ -163,6 +163,11 @@ export interface Options {
    * do; `rule` lists those of its program
    */
   limits?: Record<string, number>;
+  /**
+   * texts in the place of what the passes of a stage make, by its id: all that follows is made from
+   * these; on a server only the reference interpreter runs that
+   */
+  edited?: Record<string, string>;
   /** check the program after every pass */
   verify?: boolean;
   /** honour `#[unsafe]` and `#[scratch]`; a server refuses it */

@@ -314,6 +314,7 @@ def test_the_options_are_those_that_compile() -> None:
     given["enable"] = ["cuda/fma"]
     given |= {"thresholds": {"x": 1}, "verify": True, "unsafe": True, "sanitize": True}
     given["limits"] = {"shortcircuit/budget/steps": 1}
+    given["edited"] = {"flat": "entry main"}
     assert given.keys() == fields(Options).keys()
     made_of = api.options_from(given, {"a.fut": "def x = 1"}, "b.fut")
     plain = api.options_from({})
