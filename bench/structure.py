@@ -6,8 +6,10 @@
     python -m bench.structure --root FOLDER    # of another checkout, without its times
 
 A dispatch is a `match`, a table (a `dict` display) or a function's chain of `isinstance` that names
-four or more node classes of one language. A wide class has more than 12 attributes and is no frozen
-record. CPU seconds are the least of five starts, with everything compiled; the machine may be busy.
+four or more node classes of one language. Tables that functions enter themselves into
+(`base/by_class.py`), and classes of rules (`NodeRules`), are counted apart. A wide class has more
+than 12 attributes and is no frozen record. CPU seconds are the least of five starts, with
+everything compiled; the machine may be busy.
 """
 
 from __future__ import annotations
@@ -104,6 +106,18 @@ def dispatches() -> list[str]:
     ]
 
 
+def rule_tables() -> set[str]:
+    """Tables that functions enter themselves into, and classes with a rule for each statement."""
+    found = set()
+    for path, tree in files().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "handles":
+                found.add(f"{path.relative_to(ROOT)} {ast.unparse(node.args[0])}")
+            elif isinstance(node, ast.ClassDef) and "NodeRules" in map(ast.unparse, node.bases):
+                found.add(f"{path.relative_to(ROOT)} {node.name}")
+    return found
+
+
 def _is_frozen(node: ast.ClassDef) -> bool:
     return any("frozen=True" in ast.unparse(one) for one in node.decorator_list)
 
@@ -159,6 +173,7 @@ def counted() -> dict[str, float]:
         "lines of compiler/ and app/": lines(),
         "files of compiler/ and app/": len(files()),
         "dispatches over four or more node classes": len(dispatches()),
+        "tables that rules enter themselves into": len(rule_tables()),
         "files that dispatch": len({one.partition(":")[0] for one in dispatches()}),
         "printers, parsers, verifiers, traversals outside of the engine": len(engines()),
         "classes with more than 12 attributes": len(wide_classes()),

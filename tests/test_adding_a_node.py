@@ -35,22 +35,23 @@ Fresh = Rotate | ''',
     ),
     "ir/verify_exp.py": (
         (
-            "def _concat(",
-            """def _rotate(c: ScopeChecker, exp: ir.Rotate, pat: object) -> Types:
+            "@handles(RULES, ir.Concat)",
+            """@handles(RULES, ir.Rotate)
+def _rotate(c: ScopeChecker, exp: ir.Rotate, pat: object) -> Types:
     array = c.array(exp.array)
     c.must(0 <= exp.dim < array.rank, f"no dimension {exp.dim}")
     c.scalar(exp.steps, "i64", "the steps")
     return (replace(array, mem=None),)
 
 
-def _concat(""",
+@handles(RULES, ir.Concat)""",
         ),
-        ("    ir.Concat: _concat,\n", "    ir.Concat: _concat,\n    ir.Rotate: _rotate,\n"),
     ),
     "semantics/value.py": (
         (
-            "def _concat(",
-            """def _rotate(m: Interpreter, exp: ir.Rotate, pat: Sequence[ir.Param]) -> Row:
+            "@handles(_EXP, ir.Concat)",
+            """@handles(_EXP, ir.Rotate)
+def _rotate(m: Interpreter, exp: ir.Rotate, pat: Sequence[ir.Param]) -> Row:
     data, steps, cells = m.value(exp.array), int(m.se(exp.steps)), []
     for index in all_indices(data.shape):
         at = list(index)
@@ -59,21 +60,20 @@ def _concat(""",
     return [Elements(data.shape, cells)]
 
 
-def _concat(""",
+@handles(_EXP, ir.Concat)""",
         ),
-        ("    ir.Concat: _concat,\n", "    ir.Concat: _concat,\n    ir.Rotate: _rotate,\n"),
     ),
     "semantics/arrays.py": (
         (
-            "def _concat(",
-            """def _rotate(m: Evaluator, exp: ir.Rotate, pat: Sequence[ir.Param]) -> list[Data]:
+            "@handles(EXPS, ir.Concat)",
+            """@handles(EXPS, ir.Rotate)
+def _rotate(m: Evaluator, exp: ir.Rotate, pat: Sequence[ir.Param]) -> list[Data]:
     data, rank = m.array(exp.array), m.ranks[exp.array]
     return [np.roll(data, int(m.se(exp.steps)), data.ndim - rank + exp.dim)]
 
 
-def _concat(""",
+@handles(EXPS, ir.Concat)""",
         ),
-        ("    ir.Concat: _concat,\n", "    ir.Concat: _concat,\n    ir.Rotate: _rotate,\n"),
     ),
 }
 """What is put in the place of a text in each file."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from compiler.algebra.lmad import Lmad, NoView
 from compiler.algebra.poly import Poly
+from compiler.base.by_class import handles
 from compiler.base.names import Name
 from compiler.base.prim import INTS
 from compiler.ir import nodes as ir
@@ -23,7 +24,10 @@ from compiler.ir.types import array_type, row_type, with_dims
 from compiler.ir.verify_scope import Rule, ScopeChecker, Types
 from compiler.ir.walk import subst
 
+RULES: dict[type, Rule] = {}
 
+
+@handles(RULES, *ir.SE_NODES)
 def _se(c: ScopeChecker, exp: ir.SE, pat: object) -> Types:
     return (ir.Scalar(c.se(exp)),)
 
@@ -36,6 +40,7 @@ def _indices(c: ScopeChecker, at: Iterable[ir.SE]) -> None:
         c.scalar(index, "i64", "an index")
 
 
+@handles(RULES, ir.Index)
 def _index(c: ScopeChecker, exp: ir.Index, pat: object) -> Types:
     array = c.array(exp.array)
     c.must(len(exp.at) == array.rank, f"{len(exp.at)} indices for {array.rank} dimensions")
@@ -77,6 +82,7 @@ def _view(
     return (plain,)
 
 
+@handles(RULES, ir.Slice)
 def _slice(c: ScopeChecker, exp: ir.Slice, pat: Any) -> Types:
     array = c.array(exp.array)
     shape = _sliced(c, array, exp.dims)
@@ -85,6 +91,7 @@ def _slice(c: ScopeChecker, exp: ir.Slice, pat: Any) -> Types:
     return _view(c, array, shape, lmad, pat)
 
 
+@handles(RULES, ir.Update)
 def _update(c: ScopeChecker, exp: ir.Update, pat: object) -> Types:
     array = c.array(exp.array)
     shape = _sliced(c, array, exp.dims)
@@ -93,6 +100,7 @@ def _update(c: ScopeChecker, exp: ir.Update, pat: object) -> Types:
     return (array,)
 
 
+@handles(RULES, ir.Rearrange)
 def _rearrange(c: ScopeChecker, exp: ir.Rearrange, pat: Any) -> Types:
     array = c.array(exp.array)
     c.must(sorted(exp.perm) == list(range(array.rank)), f"{exp.perm} is no permutation")
@@ -108,6 +116,7 @@ def product(sizes: Iterable[Poly]) -> Poly:
     return total
 
 
+@handles(RULES, ir.Reshape)
 def _reshape(c: ScopeChecker, exp: ir.Reshape, pat: Sequence[ir.Param]) -> Types:
     """Between equal ranks an assertion has guarded it; otherwise the products must match."""
     array = c.array(exp.array)
@@ -126,10 +135,12 @@ def _reshape(c: ScopeChecker, exp: ir.Reshape, pat: Sequence[ir.Param]) -> Types
     return _view(c, array, exp.shape, array.mem.lmad.reshape(exp.shape), pat)
 
 
+@handles(RULES, ir.Copy)
 def _copy(c: ScopeChecker, exp: ir.Copy, pat: object) -> Types:
     return (replace(c.array(exp.array), mem=None),)
 
 
+@handles(RULES, ir.Concat)
 def _concat(c: ScopeChecker, exp: ir.Concat, pat: object) -> Types:
     c.must(bool(exp.arrays), "nothing to concatenate")
     parts = [c.array(name) for name in exp.arrays]
@@ -140,6 +151,7 @@ def _concat(c: ScopeChecker, exp: ir.Concat, pat: object) -> Types:
     return (with_dims((total,), row_type(parts[0])),)
 
 
+@handles(RULES, ir.Iota)
 def _iota(c: ScopeChecker, exp: ir.Iota, pat: object) -> Types:
     c.must(exp.prim in INTS, f"iota at {exp.prim}")
     c.sizes((exp.count,))
@@ -148,16 +160,19 @@ def _iota(c: ScopeChecker, exp: ir.Iota, pat: object) -> Types:
     return (ir.Array(exp.prim, (exp.count,)),)
 
 
+@handles(RULES, ir.Replicate)
 def _replicate(c: ScopeChecker, exp: ir.Replicate, pat: object) -> Types:
     c.sizes(exp.shape)
     return (with_dims(exp.shape, c.operand(exp.value)),)
 
 
+@handles(RULES, ir.Scratch)
 def _scratch(c: ScopeChecker, exp: ir.Scratch, pat: object) -> Types:
     c.sizes(exp.shape)
     return (ir.Array(exp.prim, exp.shape),)
 
 
+@handles(RULES, ir.ArrayLit)
 def _array_lit(c: ScopeChecker, exp: ir.ArrayLit, pat: Sequence[ir.Param]) -> Types:
     if not exp.elems:
         kind = pat[0].type if len(pat) == 1 else None
@@ -173,6 +188,7 @@ def _array_lit(c: ScopeChecker, exp: ir.ArrayLit, pat: Sequence[ir.Param]) -> Ty
 # --- control ---------------------------------------------------------------------------------
 
 
+@handles(RULES, ir.Assert)
 def _assert(c: ScopeChecker, exp: ir.Assert, pat: object) -> Types:
     c.scalar(exp.cond, "bool", "the condition")
     for part in exp.message:
@@ -181,6 +197,7 @@ def _assert(c: ScopeChecker, exp: ir.Assert, pat: object) -> Types:
     return ()
 
 
+@handles(RULES, ir.If)
 def _if(c: ScopeChecker, exp: ir.If, pat: Sequence[ir.Param]) -> Types:
     c.scalar(exp.cond, "bool", "the condition")
     then = c.branch(exp.then, pat, "the then branch")
@@ -189,6 +206,7 @@ def _if(c: ScopeChecker, exp: ir.If, pat: Sequence[ir.Param]) -> Types:
     return None
 
 
+@handles(RULES, ir.Loop)
 def _loop(c: ScopeChecker, exp: ir.Loop, pat: Sequence[ir.Param]) -> Types:
     c.results(exp.init, exp.params, "an initial value")
     if isinstance(exp.form, ir.ForLoop):
@@ -228,6 +246,7 @@ def _loop(c: ScopeChecker, exp: ir.Loop, pat: Sequence[ir.Param]) -> Types:
     return tuple(subst(param.type, renamed) for param in exp.params)
 
 
+@handles(RULES, ir.Call)
 def _call(c: ScopeChecker, exp: ir.Call, pat: Sequence[ir.Param]) -> Types:
     fun = c.funs.get(exp.fun)
     if fun is None:
@@ -244,6 +263,7 @@ def _call(c: ScopeChecker, exp: ir.Call, pat: Sequence[ir.Param]) -> Types:
     return tuple(subst(result.type, given) for result in fun.results)
 
 
+@handles(RULES, ir.Apply)
 def _apply(c: ScopeChecker, exp: ir.Apply, pat: Sequence[ir.Param]) -> Types:
     fun = c.funs.get(exp.fun)
     if fun is None:
@@ -253,11 +273,13 @@ def _apply(c: ScopeChecker, exp: ir.Apply, pat: Sequence[ir.Param]) -> Types:
     return tuple(result.type for result in fun.results)
 
 
+@handles(RULES, ir.Threshold)
 def _threshold(c: ScopeChecker, exp: ir.Threshold, pat: object) -> Types:
     c.scalar(exp.amount, "i64", "the amount")
     return (ir.BOOL,)
 
 
+@handles(RULES, ir.Alloc)
 def _alloc(c: ScopeChecker, exp: ir.Alloc, pat: object) -> Types:
     c.sizes((exp.count,))
     late = c.form.expanded and bool(c.inside) and exp.space == "device"
@@ -331,6 +353,7 @@ def _agree(c: ScopeChecker, found: Sequence[ir.Type], wanted: Sequence[ir.Type],
         c.same(kind, other, what, memory=False)
 
 
+@handles(RULES, ir.Map)
 def _map(c: ScopeChecker, exp: ir.Map, pat: object) -> Types:
     _fn(c, exp.fn, _over(c, exp.width, exp.arrays), "the function of a map")
     return tuple(with_dims((exp.width,), kind) for kind in exp.fn.returns)
@@ -345,16 +368,19 @@ def _folded(c: ScopeChecker, exp: ir.Fold) -> tuple[list[ir.Type], list[ir.Type]
     return carried, [with_dims((exp.width,), kind) for kind in exp.fn.returns[len(carried) :]]
 
 
+@handles(RULES, ir.Reduce)
 def _reduce(c: ScopeChecker, exp: ir.Reduce, pat: object) -> Types:
     carried, kept = _folded(c, exp)
     return list(carried) + kept
 
 
+@handles(RULES, ir.Scan)
 def _scan(c: ScopeChecker, exp: ir.Scan, pat: object) -> Types:
     carried, kept = _folded(c, exp)
     return [with_dims((exp.width,), kind) for kind in carried] + kept
 
 
+@handles(RULES, ir.Scatter)
 def _scatter(c: ScopeChecker, exp: ir.Scatter, pat: object) -> Types:
     _fn(c, exp.fn, _over(c, exp.width, exp.arrays), "the function of a scatter")
     wanted: list[ir.Type] = []
@@ -393,6 +419,7 @@ def _hist_ops(
     return wanted, dests
 
 
+@handles(RULES, ir.Hist)
 def _hist(c: ScopeChecker, exp: ir.Hist, pat: object) -> Types:
     wanted, dests = _hist_ops(c, exp.ops)
     _fn(c, exp.fn, _over(c, exp.width, exp.arrays), "the function of a histogram")
@@ -401,6 +428,7 @@ def _hist(c: ScopeChecker, exp: ir.Hist, pat: object) -> Types:
     return dests
 
 
+@handles(RULES, ir.Stream)
 def _stream(c: ScopeChecker, exp: ir.Stream, pat: object) -> Types:
     dests = [c.array(name) for name in exp.dests]
     _fn(c, exp.fn, _over(c, exp.width, exp.arrays), "the function of a stream", exp.dests)
@@ -408,6 +436,7 @@ def _stream(c: ScopeChecker, exp: ir.Stream, pat: object) -> Types:
     return dests
 
 
+@handles(RULES, ir.Push)
 def _push(c: ScopeChecker, exp: ir.Push, pat: object) -> Types:
     c.must(all(name in c.accumulators for name in exp.dests), "no accumulator of the stream around")
     kinds = [c.array(name) for name in exp.dests]
@@ -437,15 +466,18 @@ def _derived(c: ScopeChecker, exp: ir.Derivative, seeds: Sequence[ir.Type]) -> l
     return list(exp.fn.returns)
 
 
+@handles(RULES, ir.Jvp)
 def _jvp(c: ScopeChecker, exp: ir.Jvp, pat: object) -> Types:
     return _derived(c, exp, [c.operand(arg) for arg in exp.args]) * 2
 
 
+@handles(RULES, ir.Vjp)
 def _vjp(c: ScopeChecker, exp: ir.Vjp, pat: object) -> Types:
     results = _derived(c, exp, exp.fn.returns)
     return results + [c.operand(arg) for arg in exp.args]
 
 
+@handles(RULES, ir.WithVjp)
 def _with_vjp(c: ScopeChecker, exp: ir.WithVjp, pat: object) -> Types:
     args = [c.operand(arg) for arg in exp.args]
     _fn(c, exp.fn, args, "the function of a `with_vjp`")
@@ -513,11 +545,13 @@ def _results(c: ScopeChecker, exp: ir.SegOp, skip: int, sizes: Sequence[Poly]) -
     return found
 
 
+@handles(RULES, ir.SegMap)
 def _segmap(c: ScopeChecker, exp: ir.SegMap, pat: object) -> Types:
     _kernel(c, exp, ())
     return _results(c, exp, 0, [bound for _, bound in exp.space.dims])
 
 
+@handles(RULES, ir.SegRed)
 def _segred(c: ScopeChecker, exp: ir.SegRed, pat: object) -> Types:
     sizes = [bound for _, bound in exp.space.dims]
     c.must(bool(sizes), "a reduction over no dimension")
@@ -527,6 +561,7 @@ def _segred(c: ScopeChecker, exp: ir.SegRed, pat: object) -> Types:
     return done + _results(c, exp, len(carried), sizes)
 
 
+@handles(RULES, ir.SegScan)
 def _segscan(c: ScopeChecker, exp: ir.SegScan, pat: object) -> Types:
     sizes = [bound for _, bound in exp.space.dims]
     c.must(bool(sizes), "a scan over no dimension")
@@ -535,6 +570,7 @@ def _segscan(c: ScopeChecker, exp: ir.SegScan, pat: object) -> Types:
     return [with_dims(sizes, kind) for kind in carried] + _results(c, exp, len(carried), sizes)
 
 
+@handles(RULES, ir.SegHist)
 def _seghist(c: ScopeChecker, exp: ir.SegHist, pat: object) -> Types:
     sizes = [bound for _, bound in exp.space.dims]
     c.must(bool(sizes), "a histogram over no dimension")
@@ -542,40 +578,3 @@ def _seghist(c: ScopeChecker, exp: ir.SegHist, pat: object) -> Types:
     _kernel(c, exp, wanted)
     c.must(len(exp.body.returns) == len(wanted), "a histogram gives too many results")
     return dests
-
-
-RULES: dict[type, Rule] = {
-    **dict.fromkeys(ir.SE_NODES, _se),
-    ir.Index: _index,
-    ir.Slice: _slice,
-    ir.Update: _update,
-    ir.Rearrange: _rearrange,
-    ir.Reshape: _reshape,
-    ir.Copy: _copy,
-    ir.Concat: _concat,
-    ir.Iota: _iota,
-    ir.Replicate: _replicate,
-    ir.Scratch: _scratch,
-    ir.ArrayLit: _array_lit,
-    ir.Assert: _assert,
-    ir.If: _if,
-    ir.Loop: _loop,
-    ir.Call: _call,
-    ir.Apply: _apply,
-    ir.Threshold: _threshold,
-    ir.Alloc: _alloc,
-    ir.Map: _map,
-    ir.Reduce: _reduce,
-    ir.Scan: _scan,
-    ir.Scatter: _scatter,
-    ir.Hist: _hist,
-    ir.Stream: _stream,
-    ir.Push: _push,
-    ir.Jvp: _jvp,
-    ir.Vjp: _vjp,
-    ir.WithVjp: _with_vjp,
-    ir.SegMap: _segmap,
-    ir.SegRed: _segred,
-    ir.SegScan: _segscan,
-    ir.SegHist: _seghist,
-}

@@ -7,6 +7,7 @@ from typing import Literal
 
 from compiler.algebra.argument import Argument
 from compiler.algebra.poly import Poly
+from compiler.base.by_class import handles
 from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name, base_of
@@ -34,6 +35,7 @@ MINUS_ONE = ir.Lit(-1, "i64")
 MOST_STEP, LEAST_STEP = ir.Lit(1 << 62, "i64"), ir.Lit(-(1 << 62), "i64")
 Position = ir.SE | tuple[ir.SE | None, ...]
 """An index, or the three parts of a slice."""
+RULES: dict[type, Lower] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,7 @@ def _fold(op: str, lhs: ir.SE, rhs: ir.SE) -> ir.SE:
     return ir.Bin(op, "i64", lhs, rhs)
 
 
+@handles(RULES, ty.ArrayLit)
 def _array_lit(s: Lowering, e: ty.ArrayLit, hint: Name) -> Value:
     """One literal per component of the element type."""
     if not isinstance(e.type, Array):
@@ -125,6 +128,7 @@ def _array_lit(s: Lowering, e: ty.ArrayLit, hint: Name) -> Value:
     return tuple(result)
 
 
+@handles(RULES, ty.StringConst)
 def _string(s: Lowering, e: ty.StringConst, hint: Name) -> Value:
     """The bytes of a string."""
     shape = (Poly.const(len(e.value)),)
@@ -136,6 +140,7 @@ def _string(s: Lowering, e: ty.StringConst, hint: Name) -> Value:
 # --- ranges ------------------------------------------------------------------------------------
 
 
+@handles(RULES, ty.Range)
 def _range_exp(s: Lowering, e: ty.Range, hint: Name) -> Value:
     """`first..second..end`: checked, counted, then an `Iota`."""
     first = se(s, e.first)
@@ -472,6 +477,7 @@ def _check_subscript(s: Lowering, subscript: Subscript, shape: tuple[Poly, ...])
 # --- reading and writing -----------------------------------------------------------------------
 
 
+@handles(RULES, ty.Index)
 def _index(s: Lowering, e: ty.Index, hint: Name) -> Value:
     """An element or a view per component."""
     value = s.lower(e.array)
@@ -523,6 +529,7 @@ def full_slice(
     return full, selected(full)
 
 
+@handles(RULES, ty.Update)
 def _update(s: Lowering, e: ty.Update, hint: Name) -> Value:
     """The array with some positions replaced, per component; the new value is evaluated first."""
     dims, inner = _nested(s, e)
@@ -598,12 +605,3 @@ def _apart(s: Lowering, component: ir.SE | Arr, array: Arr) -> ir.SE | Arr:
     if isinstance(component, Arr) and s.base_of(component) == s.base_of(array):
         return s.copied(component)
     return component
-
-
-RULES: dict[type, Lower] = {
-    ty.StringConst: _string,
-    ty.ArrayLit: _array_lit,
-    ty.Range: _range_exp,
-    ty.Index: _index,
-    ty.Update: _update,
-}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.algebra.poly import Poly
+from compiler.base.by_class import handles
 from compiler.base.dtypes import DTYPE
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name, base_of
@@ -27,6 +28,7 @@ from compiler.lower.values import Arr, Shape, Value
 SCRATCH = Rule(
     "soa/scratch", "Writes nothing into an array whose first contents do not matter (`#[scratch]`)."
 )
+RULES: dict[type, Lower] = {}
 
 
 def literal(value: int | float | bool, prim: Prim) -> Lit:
@@ -45,6 +47,7 @@ def literal(value: int | float | bool, prim: Prim) -> Lit:
 # --- scalars -----------------------------------------------------------------------------------
 
 
+@handles(RULES, ty.Const)
 def _const(s: Lowering, e: ty.Const, hint: Name) -> Value:
     """A literal."""
     if not isinstance(e.type, PrimT):
@@ -52,6 +55,7 @@ def _const(s: Lowering, e: ty.Const, hint: Name) -> Value:
     return (literal(e.value, e.type.prim),)
 
 
+@handles(RULES, ty.Var)
 def _var(s: Lowering, e: ty.Var, hint: Name) -> Value:
     """A variable, a size, or a constant of the program."""
     value = s.env.get(e.name)
@@ -74,6 +78,7 @@ def se(s: Lowering, e: ty.Exp, hint: Name = "") -> SE:
     return component
 
 
+@handles(RULES, ty.PrimOp)
 def _prim_op(s: Lowering, e: ty.PrimOp, hint: Name) -> Value:
     """An operator; division and powers of integers are guarded."""
     args = [se(s, a) for a in e.args]
@@ -95,11 +100,13 @@ def _prim_op(s: Lowering, e: ty.PrimOp, hint: Name) -> Value:
     return (Bin(e.op, e.at, lhs, rhs),)
 
 
+@handles(RULES, ty.PrimFun)
 def _prim_fun(s: Lowering, e: ty.PrimFun, hint: Name) -> Value:
     """A built-in function."""
     return (Fun(e.fun, e.at, tuple(se(s, a) for a in e.args)),)
 
 
+@handles(RULES, ty.Convert)
 def _convert(s: Lowering, e: ty.Convert, hint: Name) -> Value:
     """A conversion; to a wider unsigned type the bits are kept, without a sign."""
     arg = se(s, e.exp, hint)
@@ -117,6 +124,7 @@ def _convert(s: Lowering, e: ty.Convert, hint: Name) -> Value:
 # --- records and sums --------------------------------------------------------------------------
 
 
+@handles(RULES, ty.RecordExp)
 def _record(s: Lowering, e: ty.RecordExp, hint: Name) -> Value:
     """The fields' components, in the type's order; fields are evaluated as written."""
     found = {
@@ -135,6 +143,7 @@ def _field_hint(s: Lowering, hint: Name, field: str) -> Name:
     return f"{base_of(hint)}{'' if field.isdigit() else '_'}{field}"
 
 
+@handles(RULES, ty.Project)
 def _project(s: Lowering, e: ty.Project, hint: Name) -> Value:
     """A field's components."""
     value = s.lower(e.exp, hint)
@@ -144,6 +153,7 @@ def _project(s: Lowering, e: ty.Project, hint: Name) -> Value:
     return value[start:end]
 
 
+@handles(RULES, ty.RecordUpdate)
 def _record_update(s: Lowering, e: ty.RecordUpdate, hint: Name) -> Value:
     """The components with those of one field exchanged."""
     value, new = s.lower(e.exp), s.lower(e.value, hint)
@@ -156,6 +166,7 @@ def _record_update(s: Lowering, e: ty.RecordUpdate, hint: Name) -> Value:
     return value[:start] + new + value[end:]
 
 
+@handles(RULES, ty.Constr)
 def _constr(s: Lowering, e: ty.Constr, hint: Name) -> Value:
     """The tag, then the payload in its slots; other slots hold nothing, or zeros."""
     if not isinstance(e.type, Sum):
@@ -191,6 +202,7 @@ def _blank(s: Lowering, t: Type) -> Value:
 # --- bindings ----------------------------------------------------------------------------------
 
 
+@handles(RULES, ty.Let)
 def _let(s: Lowering, e: ty.Let, hint: Name) -> Value:
     """A chain of bindings, then the body."""
     rest: ty.Exp = e
@@ -264,6 +276,7 @@ def component_names(s: Lowering, pat: ty.Pat) -> list[tuple[Name, bool]]:
 # --- the rest ----------------------------------------------------------------------------------
 
 
+@handles(RULES, ty.Assert)
 def _assert_exp(s: Lowering, e: ty.Assert, hint: Name) -> Value:
     """The program's own assertion."""
     cond = se(s, e.cond)
@@ -272,6 +285,7 @@ def _assert_exp(s: Lowering, e: ty.Assert, hint: Name) -> Value:
     return s.lower(e.exp, hint)
 
 
+@handles(RULES, ty.Hole)
 def _hole(s: Lowering, e: ty.Hole, hint: Name) -> Value:
     """What is still to be written fails, also where checks are dropped."""
     s.prov = (e.span,)
@@ -281,6 +295,7 @@ def _hole(s: Lowering, e: ty.Hole, hint: Name) -> Value:
     return _blank(s, e.type)
 
 
+@handles(RULES, ty.Attr)
 def _attr(s: Lowering, e: ty.Attr, hint: Name) -> Value:
     """`unsafe` drops checks if the options allow it, and what is `blank` is not computed.
 
@@ -346,6 +361,7 @@ def unwritten(s: Lowering, value: Value, hint: Name) -> Value:
     )
 
 
+@handles(RULES, ty.Coerce)
 def _coerce(s: Lowering, e: ty.Coerce, hint: Name) -> Value:
     """A check at run time that sizes are as stated."""
     value = s.lower(e.exp, hint)
@@ -361,21 +377,3 @@ def _retype(s: Lowering, value: Value, t: Type) -> Value:
         shapes[k] = tuple(p if isinstance(d, PayloadSize) else s.size(d) for p, d in pairs)
     check_payloads(s, value, t)
     return fit_all(s, value, shapes, t)
-
-
-RULES: dict[type, Lower] = {
-    ty.Const: _const,
-    ty.Var: _var,
-    ty.PrimOp: _prim_op,
-    ty.Convert: _convert,
-    ty.PrimFun: _prim_fun,
-    ty.Let: _let,
-    ty.RecordExp: _record,
-    ty.Project: _project,
-    ty.RecordUpdate: _record_update,
-    ty.Coerce: _coerce,
-    ty.Assert: _assert_exp,
-    ty.Hole: _hole,
-    ty.Constr: _constr,
-    ty.Attr: _attr,
-}

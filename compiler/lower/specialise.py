@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from compiler import codes
+from compiler.base.by_class import handles
 from compiler.base.errors import CompilerBug, Limitation
 from compiler.base.names import Name
 from compiler.base.spans import Span
@@ -51,6 +52,7 @@ from compiler.lower.static import Closure, Env, Rec, Tagged, Value, collect_size
 
 FUNCTION = Arrow(UNIT, UNIT)
 """Stands for a functional type whose details nobody asks for."""
+RULES: dict[type, Callable[..., ty.Exp]] = {}
 
 
 # --- values of functions, and of what holds them -------------------------------------------
@@ -215,6 +217,7 @@ def _args(sp: Specialiser, e: ty.Apply, env: Env, out: list[Binding]) -> tuple[V
     return tuple(data[k] if k in data else sp.static(arg, env, out) for k, arg in enumerate(e.args))
 
 
+@handles(RULES, ty.Var)
 def _var(sp: Specialiser, e: ty.Var, env: Env) -> ty.Exp:
     value = env.lookup(e.name)
     if value is None:
@@ -231,6 +234,7 @@ def _var(sp: Specialiser, e: ty.Var, env: Env) -> ty.Exp:
     return residual(sp, value, e.type, user_span(sp, e.span))
 
 
+@handles(RULES, ty.Apply)
 def _apply(sp: Specialiser, e: ty.Apply, env: Env) -> ty.Exp:
     out: list[Binding] = []
     args = _args(sp, e, env, out)
@@ -240,10 +244,12 @@ def _apply(sp: Specialiser, e: ty.Apply, env: Env) -> ty.Exp:
     return wrap(out, residual(sp, call(sp, fun, args, Result(t, span, ext), out), t, span))
 
 
+@handles(RULES, ty.Lambda)
 def _lambda(sp: Specialiser, e: ty.Lambda, env: Env) -> ty.Exp:
     return residual(sp, Closure(e, env), e.type, e.span)
 
 
+@handles(RULES, ty.Let)
 def _let_exp(sp: Specialiser, e: ty.Let, env: Env) -> ty.Exp:
     out: list[Binding] = []
     spans: list[Span] = []
@@ -287,6 +293,7 @@ def _let(
         out.append((names, pattern(sp, pat, env), value))
 
 
+@handles(RULES, ty.LetFun)
 def _let_fun(sp: Specialiser, e: ty.LetFun, env: Env) -> ty.Exp:
     env.names[e.fun.name] = Closure(e.fun, env, None)
     return sp.ev(e.body, env)
@@ -313,6 +320,7 @@ def _chosen(sp: Specialiser, e: ty.Match, env: Env, out: list[Binding]) -> ty.Ex
     )
 
 
+@handles(RULES, ty.Match)
 def _match(sp: Specialiser, e: ty.Match, env: Env) -> ty.Exp:
     if is_functional(sp, e.exp.type, env):
         out: list[Binding] = []
@@ -324,6 +332,7 @@ def _match(sp: Specialiser, e: ty.Match, env: Env) -> ty.Exp:
     return ty.Match(t, user_span(sp, e.span), exp, cases, ext)
 
 
+@handles(RULES, ty.Loop)
 def _loop(sp: Specialiser, e: ty.Loop, env: Env) -> ty.Exp:
     init = sp.ev(e.init, env)
     return _looped(sp, e, env, init, lambda: pattern(sp, e.pat, env), lambda: sp.ev(e.body, env))
@@ -376,6 +385,7 @@ _PARTS: dict[type[ty.Exp], tuple[str, ...]] = {
 """What is rebuilt of its parts, in the order in which they are evaluated; then its sizes."""
 
 
+@handles(RULES, *_PARTS)
 def _rebuilt(sp: Specialiser, e: ty.Exp, env: Env) -> ty.Exp:
     new = {name: _part(sp, getattr(e, name), env) for name in _PARTS[type(e)]}
     if isinstance(e, ty.If | ty.Range):
@@ -391,33 +401,40 @@ def _part(sp: Specialiser, part: object, env: Env) -> object:
     return tuple(sp.ev(x, env) for x in part) if isinstance(part, tuple) else part
 
 
+@handles(RULES, ty.Hole)
 def _hole(sp: Specialiser, e: ty.Hole, env: Env) -> ty.Exp:
     return replace(e, type=type_of(sp, e.type, env), span=user_span(sp, e.span))
 
 
+@handles(RULES, ty.Const, ty.StringConst)
 def _const(sp: Specialiser, e: ty.Const | ty.StringConst, env: Env) -> ty.Exp:
     return replace(e, span=sp.site) if e.span.in_prelude and sp.site is not None else e
 
 
+@handles(RULES, ty.PrimOp)
 def _prim_op(sp: Specialiser, e: ty.PrimOp, env: Env) -> ty.Exp:
     args = tuple(sp.ev(a, env) for a in e.args)
     return ty.PrimOp(e.type, user_span(sp, e.span), e.op, e.at, args)
 
 
+@handles(RULES, ty.PrimFun)
 def _prim_fun(sp: Specialiser, e: ty.PrimFun, env: Env) -> ty.Exp:
     args = tuple(sp.ev(a, env) for a in e.args)
     return ty.PrimFun(e.type, user_span(sp, e.span), e.fun, e.at, args)
 
 
+@handles(RULES, ty.Convert)
 def _convert(sp: Specialiser, e: ty.Convert, env: Env) -> ty.Exp:
     return ty.Convert(e.type, user_span(sp, e.span), e.to, sp.ev(e.exp, env))
 
 
+@handles(RULES, ty.RecordExp)
 def _record(sp: Specialiser, e: ty.RecordExp, env: Env) -> ty.Exp:
     fields = tuple((name, sp.ev(x, env)) for name, x in e.fields)
     return ty.RecordExp(type_of(sp, e.type, env), user_span(sp, e.span), fields)
 
 
+@handles(RULES, ty.Project)
 def _project(sp: Specialiser, e: ty.Project, env: Env) -> ty.Exp:
     """The record first: its sizes may mention names that its arguments are given."""
     if is_functional(sp, e.exp.type, env):
@@ -434,6 +451,7 @@ def _project(sp: Specialiser, e: ty.Project, env: Env) -> ty.Exp:
     return ty.Project(t, user_span(sp, e.span), inner, e.field)
 
 
+@handles(RULES, ty.RecordUpdate)
 def _record_update(sp: Specialiser, e: ty.RecordUpdate, env: Env) -> ty.Exp:
     out: list[Binding] = []
     exp = _source(sp, e.exp, e.value, env, out)
@@ -455,6 +473,7 @@ def _dims(sp: Specialiser, dims: tuple[ty.DimIndex, ...], env: Env) -> tuple[ty.
     )
 
 
+@handles(RULES, ty.Index)
 def _index(sp: Specialiser, e: ty.Index, env: Env) -> ty.Exp:
     array = _shared(sp, e.array, env)
     dims = _dims(sp, e.dims, env)
@@ -462,6 +481,7 @@ def _index(sp: Specialiser, e: ty.Index, env: Env) -> ty.Exp:
     return ty.Index(type_of(sp, e.type, env), user_span(sp, e.span), array, dims, ext)
 
 
+@handles(RULES, ty.Update)
 def _update(sp: Specialiser, e: ty.Update, env: Env) -> ty.Exp:
     out: list[Binding] = []
     array = _source(sp, e.array, e.value, env, out)
@@ -496,6 +516,7 @@ def _shared(sp: Specialiser, e: ty.Exp, env: Env) -> ty.Exp:
     return sp.ev(e, env) if known is None or isinstance(e, ty.Var) else known
 
 
+@handles(RULES, ty.Attr)
 def _attr(sp: Specialiser, e: ty.Attr, env: Env) -> ty.Exp:
     inner = sp.ev(e.exp, env)
     return ty.Attr(inner.type, user_span(sp, e.span), e.attr, inner)
@@ -522,29 +543,6 @@ def _all(pairs: list[tuple[ty.Pat, Value]]) -> bool | None:
     found = [matches(p, value) for p, value in pairs]
     return False if False in found else None if None in found else True
 
-
-RULES: dict[type, Callable[..., ty.Exp]] = {
-    **dict.fromkeys(_PARTS, _rebuilt),
-    ty.Var: _var,
-    ty.Apply: _apply,
-    ty.Lambda: _lambda,
-    ty.Let: _let_exp,
-    ty.LetFun: _let_fun,
-    ty.Match: _match,
-    ty.Loop: _loop,
-    ty.Hole: _hole,
-    ty.Const: _const,
-    ty.StringConst: _const,
-    ty.PrimOp: _prim_op,
-    ty.PrimFun: _prim_fun,
-    ty.Convert: _convert,
-    ty.RecordExp: _record,
-    ty.Project: _project,
-    ty.RecordUpdate: _record_update,
-    ty.Index: _index,
-    ty.Update: _update,
-    ty.Attr: _attr,
-}
 
 VALUES: dict[type, Callable[..., Value]] = {
     ty.Exp: _static_data,

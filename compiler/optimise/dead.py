@@ -7,11 +7,12 @@ in the place of that use.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from typing import TypeVar
 
 from compiler.analysis.effects import must_stay
+from compiler.base.by_class import handles
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.ir import walk
@@ -21,6 +22,7 @@ from compiler.ir.scatters import places
 T = TypeVar("T")
 Op = TypeVar("Op", ir.Operator, ir.HistOp)
 _SCALARS = frozenset(ir.SE_NODES)
+_PICK: dict[type, Callable[..., ir.Stm]] = {}
 
 
 class UseCounts:
@@ -245,6 +247,7 @@ def _used(stm: ir.Stm, uses: UseCounts, first: int = 0) -> list[int] | None:
     return kept if len(kept) < len(stm.pat) else None
 
 
+@handles(_PICK, ir.If)
 def _pick_if(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
     exp = stm.exp
     kept = _used(stm, uses)
@@ -253,6 +256,7 @@ def _pick_if(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
     return _picked(stm, kept, branch_with(exp, kept), uses)
 
 
+@handles(_PICK, ir.Loop)
 def _pick_loop(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
     """A parameter goes if its result is not needed, after the loop or by another parameter."""
     exp = stm.exp
@@ -291,6 +295,7 @@ def _needed_params(stm: ir.Stm, exp: ir.Loop, uses: UseCounts) -> set[Name]:
     return reached
 
 
+@handles(_PICK, ir.Map)
 def _pick_map(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
     exp = stm.exp
     kept = _used(stm, uses)
@@ -301,6 +306,7 @@ def _pick_map(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
     return _picked(stm, kept, ir.Map(exp.width, lambda_with(exp.fn, kept), exp.arrays), uses)
 
 
+@handles(_PICK, ir.Reduce, ir.Scan)
 def _pick_reduce(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
     """A reduction or scan loses whole operators and kept arrays."""
     exp = stm.exp
@@ -324,6 +330,7 @@ def _pick_reduce(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
     return _picked(stm, kept, type(exp)(exp.width, tuple(ops), fn, exp.arrays), uses)
 
 
+@handles(_PICK, ir.Scatter)
 def _pick_scatter(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
     """A scatter loses kept arrays only: writing has to happen for each destination."""
     exp = stm.exp
@@ -339,6 +346,7 @@ def _pick_scatter(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
     return _picked(stm, kept, new, uses)
 
 
+@handles(_PICK, ir.SegMap, ir.SegRed, ir.SegScan)
 def _pick_seg(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
     """A kernel loses results that are neither reduced nor pushed to."""
     exp = stm.exp
@@ -355,19 +363,6 @@ def _pick_seg(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
     results, returns = some(exp.body.results, kept), some(exp.body.returns, kept)
     body = replace(exp.body, results=results, returns=returns)
     return _picked(stm, kept, replace(exp, body=body), uses)
-
-
-_PICK = {
-    ir.If: _pick_if,
-    ir.Loop: _pick_loop,
-    ir.Map: _pick_map,
-    ir.Reduce: _pick_reduce,
-    ir.Scan: _pick_reduce,
-    ir.Scatter: _pick_scatter,
-    ir.SegMap: _pick_seg,
-    ir.SegRed: _pick_seg,
-    ir.SegScan: _pick_seg,
-}
 
 
 def _picked(stm: ir.Stm, kept: list[int], exp: ir.Exp, uses: UseCounts) -> ir.Stm:

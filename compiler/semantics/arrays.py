@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from compiler.base.by_class import handles
 from compiler.base.dtypes import DTYPE
 from compiler.base.prim import Prim
 from compiler.ir import nodes as ir
@@ -14,6 +15,7 @@ from compiler.semantics.evaluator import Data, Evaluator, Rule
 from compiler.semantics.limits import of_rows
 
 _PRIM_OF: dict[np.dtype[np.generic], Prim] = {dtype: prim for prim, dtype in DTYPE.items()}
+EXPS: dict[type, Rule] = {}
 
 
 def prim_of_dtype(dtype: np.dtype[np.generic]) -> Prim:
@@ -63,6 +65,7 @@ def _checked(m: Evaluator, index: Data, size: int) -> Data:
     return np.where(outside, 0, index)
 
 
+@handles(EXPS, ir.Index)
 def _index(m: Evaluator, exp: ir.Index, pat: Sequence[ir.Param]) -> list[Data]:
     data = m.array(exp.array)
     rank = len(exp.at)
@@ -143,6 +146,7 @@ def _inner(value: Data, kept: int) -> Data:
     return value.reshape(value.shape + (1,) * kept) if value.ndim else value
 
 
+@handles(EXPS, ir.Slice)
 def _slice(m: Evaluator, exp: ir.Slice, pat: Sequence[ir.Param]) -> list[Data]:
     data = m.array(exp.array)
     rank = len(exp.dims)
@@ -161,6 +165,7 @@ def _slice(m: Evaluator, exp: ir.Slice, pat: Sequence[ir.Param]) -> list[Data]:
     return [found.reshape((1,) * (full + kept - found.ndim) + found.shape)]
 
 
+@handles(EXPS, ir.Update)
 def _update(m: Evaluator, exp: ir.Update, pat: Sequence[ir.Param]) -> list[Data]:
     rank = len(exp.dims)
     value = m.operand(exp.value)
@@ -206,12 +211,14 @@ def _update_one(m: Evaluator, exp: ir.Update, value: Data) -> Data:
     return data
 
 
+@handles(EXPS, ir.Rearrange)
 def _rearrange(m: Evaluator, exp: ir.Rearrange, pat: Sequence[ir.Param]) -> list[Data]:
     data = m.array(exp.array)
     outer = data.ndim - len(exp.perm)
     return [data.transpose((*range(outer), *(outer + k for k in exp.perm)))]
 
 
+@handles(EXPS, ir.Reshape)
 def _reshape(m: Evaluator, exp: ir.Reshape, pat: Sequence[ir.Param]) -> list[Data]:
     data = m.array(exp.array)
     rank = m.ranks[exp.array]
@@ -224,10 +231,12 @@ def _reshape(m: Evaluator, exp: ir.Reshape, pat: Sequence[ir.Param]) -> list[Dat
     return [data.reshape(outer + shape)]
 
 
+@handles(EXPS, ir.Copy)
 def _copy(m: Evaluator, exp: ir.Copy, pat: Sequence[ir.Param]) -> list[Data]:
     return [np.array(m.array(exp.array))]
 
 
+@handles(EXPS, ir.Concat)
 def _concat(m: Evaluator, exp: ir.Concat, pat: Sequence[ir.Param]) -> list[Data]:
     parts = [m.array(name) for name in exp.arrays]
     rank = m.ranks[exp.arrays[0]]
@@ -235,6 +244,7 @@ def _concat(m: Evaluator, exp: ir.Concat, pat: Sequence[ir.Param]) -> list[Data]
     return [np.concatenate([widened(p, rank, outer) for p in parts], axis=len(outer))]
 
 
+@handles(EXPS, ir.Iota)
 def _iota(m: Evaluator, exp: ir.Iota, pat: Sequence[ir.Param]) -> list[Data]:
     count = m.size(exp.count)
     dtype = DTYPE[exp.prim]
@@ -246,6 +256,7 @@ def _iota(m: Evaluator, exp: ir.Iota, pat: Sequence[ir.Param]) -> list[Data]:
     return [start + numbers * step]
 
 
+@handles(EXPS, ir.Replicate)
 def _replicate(m: Evaluator, exp: ir.Replicate, pat: Sequence[ir.Param]) -> list[Data]:
     shape = m.shape(exp.shape)
     value = m.operand(exp.value)
@@ -257,12 +268,14 @@ def _replicate(m: Evaluator, exp: ir.Replicate, pat: Sequence[ir.Param]) -> list
     return [np.array(np.broadcast_to(wide, outer + shape + own))]
 
 
+@handles(EXPS, ir.Scratch)
 def _scratch(m: Evaluator, exp: ir.Scratch, pat: Sequence[ir.Param]) -> list[Data]:
     shape = m.shape(exp.shape)
     m.room(shape, DTYPE[exp.prim].itemsize)
     return [np.zeros(shape, DTYPE[exp.prim])]
 
 
+@handles(EXPS, ir.ArrayLit)
 def _array_lit(m: Evaluator, exp: ir.ArrayLit, pat: Sequence[ir.Param]) -> list[Data]:
     if not exp.elems:
         kind = pat[0].type
@@ -274,18 +287,3 @@ def _array_lit(m: Evaluator, exp: ir.ArrayLit, pat: Sequence[ir.Param]) -> list[
     rank = m.rank_of(exp.elems[0])
     outer = np.broadcast_shapes(*(outer_shape(p, rank) for p in parts))
     return [np.stack([widened(p, rank, outer) for p in parts], len(outer))]
-
-
-EXPS: dict[type, Rule] = {
-    ir.Index: _index,
-    ir.Slice: _slice,
-    ir.Update: _update,
-    ir.Rearrange: _rearrange,
-    ir.Reshape: _reshape,
-    ir.Copy: _copy,
-    ir.Concat: _concat,
-    ir.Iota: _iota,
-    ir.Replicate: _replicate,
-    ir.Scratch: _scratch,
-    ir.ArrayLit: _array_lit,
-}

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.algebra.poly import Poly
+from compiler.base.by_class import handles
 from compiler.base.dtypes import DTYPE
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
@@ -29,6 +30,7 @@ T = TypeVar("T")
 Mask = npt.NDArray[np.bool_] | None
 Rule = Callable[["Evaluator", Any, Sequence[ir.Param]], list[Data]]
 """The values of an expression whose results have this pattern."""
+_SE: dict[type, Callable[[Evaluator, Any], Data]] = {}
 
 
 class Irregular(Exception):
@@ -240,12 +242,14 @@ class Evaluator(Watched):
 # --- scalar expressions ----------------------------------------------------------------------
 
 
+@handles(_SE, ir.Var)
 def _var(m: Evaluator, se: ir.Var) -> Data:
     data = m._value(se.name)
     missing = len(m.widths) - data.ndim
     return data.reshape(data.shape + (1,) * missing) if missing and data.ndim else data
 
 
+@handles(_SE, ir.Lit)
 def _lit(m: Evaluator, se: ir.Lit) -> Data:
     found = m.literals.get(id(se))
     if found is None:
@@ -254,6 +258,7 @@ def _lit(m: Evaluator, se: ir.Lit) -> Data:
     return found
 
 
+@handles(_SE, ir.Bin)
 def _bin(m: Evaluator, se: ir.Bin) -> Data:
     a = m.se(se.lhs)
     if se.op in LOGIC_OPS:
@@ -278,32 +283,25 @@ def _check_divisor(m: Evaluator, divisor: Data) -> None:
         raise m.error("Division by zero.")
 
 
+@handles(_SE, ir.Un)
 def _un(m: Evaluator, se: ir.Un) -> Data:
     return un_function(se.op, se.at)(m.se(se.arg))
 
 
+@handles(_SE, ir.Conv)
 def _conv(m: Evaluator, se: ir.Conv) -> Data:
     return convert(se.src, se.dst, m.se(se.arg))
 
 
+@handles(_SE, ir.Fun)
 def _fun(m: Evaluator, se: ir.Fun) -> Data:
     return fun_function(se.fun, se.at)(*[m.se(arg) for arg in se.args])
 
 
+@handles(_SE, ir.Select)
 def _select(m: Evaluator, se: ir.Select) -> Data:
     cond = m.se(se.cond)
     if cond.ndim == 0:
         return m.se(se.then if cond else se.orelse)
     then, orelse = m.se_where(cond, se.then), m.se_where(np.logical_not(cond), se.orelse)
     return np.where(cond, then, orelse)
-
-
-_SE: dict[type, Callable[[Evaluator, Any], Data]] = {
-    ir.Var: _var,
-    ir.Lit: _lit,
-    ir.Bin: _bin,
-    ir.Un: _un,
-    ir.Conv: _conv,
-    ir.Fun: _fun,
-    ir.Select: _select,
-}

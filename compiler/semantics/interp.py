@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from compiler.base.by_class import handles
 from compiler.base.dtypes import DTYPE
 from compiler.ir import entry as entry_points
 from compiler.ir import nodes as ir
@@ -32,6 +33,7 @@ from compiler.semantics.limits import USUAL_BYTES, running
 
 DEEPEST_TOGETHER = 500
 """How many calls of a function may lie within one another for many lanes at once."""
+RULES: dict[type, Rule] = {**arrays.EXPS, **parallel.EXPS}
 
 
 def run(
@@ -59,10 +61,12 @@ def run(
 # --- control ---------------------------------------------------------------------------------
 
 
+@handles(RULES, *ir.SE_NODES)
 def _scalar(m: Evaluator, exp: ir.SE, pat: Sequence[ir.Param]) -> list[Data]:
     return [m.se(exp)]
 
 
+@handles(RULES, ir.Assert)
 def _assert(m: Evaluator, exp: ir.Assert, pat: Sequence[ir.Param]) -> list[Data]:
     good = m.se(exp.cond)
     if good.ndim == 0 and good:
@@ -88,6 +92,7 @@ def _joint(*values: Data) -> tuple[int, ...]:
     return np.broadcast_shapes(*(np.shape(v) for v in values))
 
 
+@handles(RULES, ir.If)
 def _if(m: Evaluator, exp: ir.If, pat: Sequence[ir.Param]) -> list[Data]:
     cond = m.se(exp.cond)
     if cond.ndim == 0:
@@ -124,6 +129,7 @@ def merge(m: Evaluator, cond: Data, a: Data, b: Data, kind: ir.Type) -> Data:
     return np.where(cond.reshape(cond.shape + (1,) * rank), a, b)
 
 
+@handles(RULES, ir.Loop)
 def _loop(m: Evaluator, exp: ir.Loop, pat: Sequence[ir.Param]) -> list[Data]:
     values = [m.operand(value) for value in exp.init]
     for param, value in zip(exp.params, exp.init, strict=True):
@@ -196,21 +202,25 @@ def _while(m: Evaluator, exp: ir.Loop, form: ir.WhileLoop, values: list[Data]) -
         _step(m, exp, cond, outer)
 
 
+@handles(RULES, ir.Call, ir.Apply)
 def _call(m: Evaluator, exp: ir.Call | ir.Apply, pat: Sequence[ir.Param]) -> list[Data]:
     if m.widths and m.calls.get(exp.fun, 0) >= DEEPEST_TOGETHER:
         raise TooDeep
     return m.called(m.funs[exp.fun], [m.operand(arg) for arg in exp.args])
 
 
+@handles(RULES, ir.Threshold)
 def _threshold(m: Evaluator, exp: ir.Threshold, pat: Sequence[ir.Param]) -> list[Data]:
     least = m.thresholds.get(exp.name, exp.default)
     return [np.greater_equal(m.se(exp.amount), np.int64(least))]
 
 
+@handles(RULES, ir.Alloc)
 def _alloc(m: Evaluator, exp: ir.Alloc, pat: Sequence[ir.Param]) -> list[Data]:
     return [BLOCK]
 
 
+@handles(RULES, ir.Jvp, ir.Vjp)
 def _derivative(m: Evaluator, exp: ir.Derivative, pat: Sequence[ir.Param]) -> list[Data]:
     """By the letter, one lane at a time."""
     if m.widths:
@@ -219,23 +229,7 @@ def _derivative(m: Evaluator, exp: ir.Derivative, pat: Sequence[ir.Param]) -> li
     return letter.derived(m, exp, known)
 
 
+@handles(RULES, ir.WithVjp)
 def _with_vjp(m: Evaluator, exp: ir.WithVjp, pat: Sequence[ir.Param]) -> list[Data]:
     """Nothing is derived here: what the function gives."""
     return m.apply(exp.fn, [m.operand(arg) for arg in exp.args])
-
-
-RULES: dict[type, Rule] = {
-    **dict.fromkeys(ir.SE_NODES, _scalar),
-    ir.Assert: _assert,
-    ir.If: _if,
-    ir.Loop: _loop,
-    ir.Call: _call,
-    ir.Apply: _call,
-    ir.Threshold: _threshold,
-    ir.Alloc: _alloc,
-    ir.Jvp: _derivative,
-    ir.Vjp: _derivative,
-    ir.WithVjp: _with_vjp,
-    **arrays.EXPS,
-    **parallel.EXPS,
-}

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from compiler.base.by_class import handles
 from compiler.base.dtypes import DTYPE
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
@@ -14,6 +15,9 @@ from compiler.semantics import levels
 from compiler.semantics.evaluator import Data, Evaluator, Irregular, Rule
 from compiler.semantics.folds import Folder
 from compiler.semantics.writes import combined, written
+
+EXPS: dict[type, Rule] = {}
+
 
 # --- before flattening -----------------------------------------------------------------------
 
@@ -40,18 +44,22 @@ def _soac_fold(m: Evaluator, exp: ir.Fold, scan: bool) -> list[Data]:
     return m.in_lanes(exp.fn, together, alone)
 
 
+@handles(EXPS, ir.Map)
 def _map(m: Evaluator, exp: ir.Map, pat: Sequence[ir.Param]) -> list[Data]:
     return levels.mapped(m, m.size(exp.width), exp.fn, exp.arrays)
 
 
+@handles(EXPS, ir.Reduce)
 def _reduce(m: Evaluator, exp: ir.Reduce, pat: Sequence[ir.Param]) -> list[Data]:
     return _soac_fold(m, exp, scan=False)
 
 
+@handles(EXPS, ir.Scan)
 def _scan(m: Evaluator, exp: ir.Scan, pat: Sequence[ir.Param]) -> list[Data]:
     return _soac_fold(m, exp, scan=True)
 
 
+@handles(EXPS, ir.Scatter)
 def _scatter(m: Evaluator, exp: ir.Scatter, pat: Sequence[ir.Param]) -> list[Data]:
     values = levels.mapped(m, m.size(exp.width), exp.fn, exp.arrays)
     out: list[Data] = []
@@ -64,6 +72,7 @@ def _scatter(m: Evaluator, exp: ir.Scatter, pat: Sequence[ir.Param]) -> list[Dat
     return out + values[places(exp.dests) :]
 
 
+@handles(EXPS, ir.Hist)
 def _hist(m: Evaluator, exp: ir.Hist, pat: Sequence[ir.Param]) -> list[Data]:
     values = levels.mapped(m, m.size(exp.width), exp.fn, exp.arrays)
     out: list[Data] = []
@@ -90,6 +99,7 @@ def _accumulate(m: Evaluator, names: Iterable[Name]) -> None:
         m.env[name] = np.array(m.array(name))
 
 
+@handles(EXPS, ir.Stream)
 def _stream(m: Evaluator, exp: ir.Stream, pat: Sequence[ir.Param]) -> list[Data]:
     """One row at a time: what is pushed in a lane is there for the next one."""
     if m.widths:
@@ -103,6 +113,7 @@ def _stream(m: Evaluator, exp: ir.Stream, pat: Sequence[ir.Param]) -> list[Data]
     return [m.array(name) for name in exp.dests]
 
 
+@handles(EXPS, ir.Push)
 def _push(m: Evaluator, exp: ir.Push, pat: Sequence[ir.Param]) -> list[Data]:
     at = tuple(int(m.se(i)) for i in exp.at)
     dests = [m.array(name) for name in exp.dests]
@@ -261,15 +272,18 @@ def _no_lanes(m: Evaluator, kernel: _Kernel, widths: list[int]) -> list[Data]:
     return found
 
 
+@handles(EXPS, ir.SegMap)
 def _segmap(m: Evaluator, exp: ir.SegMap, pat: Sequence[ir.Param]) -> list[Data]:
     kernel = _Kernel(m, exp.body)
     return kernel.finish(_all_lanes(m, exp.space, kernel), len(exp.space.dims))
 
 
+@handles(EXPS, ir.SegRed)
 def _segred(m: Evaluator, exp: ir.SegRed, pat: Sequence[ir.Param]) -> list[Data]:
     return _seg_fold(m, exp, scan=False)
 
 
+@handles(EXPS, ir.SegScan)
 def _segscan(m: Evaluator, exp: ir.SegScan, pat: Sequence[ir.Param]) -> list[Data]:
     return _seg_fold(m, exp, scan=True)
 
@@ -329,6 +343,7 @@ def _levels(m: Evaluator, widths: list[int], thunk: levels.Thunk, ranks: list[in
     return [levels.joined(m, [d], rank + 1) for d, rank in zip(wide, deeper, strict=True)]
 
 
+@handles(EXPS, ir.SegHist)
 def _seghist(m: Evaluator, exp: ir.SegHist, pat: Sequence[ir.Param]) -> list[Data]:
     kernel = _Kernel(m, exp.body)
     deep = len(exp.space.dims)
@@ -346,18 +361,3 @@ def _seghist(m: Evaluator, exp: ir.SegHist, pat: Sequence[ir.Param]) -> list[Dat
         at += len(kinds)
         out += combined(m, op, index, parts, deep, deep - 1)
     return out
-
-
-EXPS: dict[type, Rule] = {
-    ir.Map: _map,
-    ir.Reduce: _reduce,
-    ir.Scan: _scan,
-    ir.Scatter: _scatter,
-    ir.Hist: _hist,
-    ir.Stream: _stream,
-    ir.Push: _push,
-    ir.SegMap: _segmap,
-    ir.SegRed: _segred,
-    ir.SegScan: _segscan,
-    ir.SegHist: _seghist,
-}

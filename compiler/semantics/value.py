@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from compiler.algebra.poly import Poly
+from compiler.base.by_class import handles
 from compiler.base.dtypes import DTYPE
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
@@ -56,6 +57,7 @@ from compiler.semantics.limits import USUAL_BYTES, Watched, of_rows, running
 
 Row = list[Data]
 Watch = Callable[[Name, Sequence[Value], Prov], None]
+_EXP: dict[type, Callable[[Interpreter, Any, Sequence[ir.Param]], Row]] = {**derivatives.EXPS}
 
 
 def run(
@@ -387,6 +389,7 @@ def written(dest: Elements, writes: Sequence[tuple[Indices, Data]]) -> Elements:
 # --- array operations ------------------------------------------------------------------------
 
 
+@handles(_EXP, ir.Index)
 def _index(m: Interpreter, exp: ir.Index, pat: Sequence[ir.Param]) -> Row:
     data = m.value(exp.array)
     at = tuple(int(m.se(i)) for i in exp.at)
@@ -395,12 +398,14 @@ def _index(m: Interpreter, exp: ir.Index, pat: Sequence[ir.Param]) -> Row:
     return [_written(part(data, at))]
 
 
+@handles(_EXP, ir.Slice)
 def _slice(m: Interpreter, exp: ir.Slice, pat: Sequence[ir.Param]) -> Row:
     data = m.value(exp.array)
     shape, picked = m.selected(exp.dims, data.shape)
     return [Elements(tuple(shape), [part(data, at) for at in picked])]
 
 
+@handles(_EXP, ir.Update)
 def _update(m: Interpreter, exp: ir.Update, pat: Sequence[ir.Param]) -> Row:
     data, value = m.value(exp.array), m.operand(exp.value)
     shape, picked = m.selected(exp.dims, data.shape)
@@ -409,6 +414,7 @@ def _update(m: Interpreter, exp: ir.Update, pat: Sequence[ir.Param]) -> Row:
     return [written(data, list(zip(picked, cells_of(value), strict=bool(picked))))]
 
 
+@handles(_EXP, ir.Rearrange)
 def _rearrange(m: Interpreter, exp: ir.Rearrange, pat: Sequence[ir.Param]) -> Row:
     data = m.value(exp.array)
     shape = tuple(data.shape[k] for k in exp.perm)
@@ -421,6 +427,7 @@ def _rearrange(m: Interpreter, exp: ir.Rearrange, pat: Sequence[ir.Param]) -> Ro
     return [Elements(shape, cells)]
 
 
+@handles(_EXP, ir.Reshape)
 def _reshape(m: Interpreter, exp: ir.Reshape, pat: Sequence[ir.Param]) -> Row:
     data = m.value(exp.array)
     shape = of_rows(m.size(size) for size in exp.shape)
@@ -430,10 +437,12 @@ def _reshape(m: Interpreter, exp: ir.Reshape, pat: Sequence[ir.Param]) -> Row:
     return [Elements(shape, data.cells)]
 
 
+@handles(_EXP, ir.Copy)
 def _copy(m: Interpreter, exp: ir.Copy, pat: Sequence[ir.Param]) -> Row:
     return [m.value(exp.array)]
 
 
+@handles(_EXP, ir.Concat)
 def _concat(m: Interpreter, exp: ir.Concat, pat: Sequence[ir.Param]) -> Row:
     parts = [m.value(name) for name in exp.arrays]
     if len({data.shape[1:] for data in parts}) > 1:
@@ -442,6 +451,7 @@ def _concat(m: Interpreter, exp: ir.Concat, pat: Sequence[ir.Param]) -> Row:
     return [Elements(shape, [cell for data in parts for cell in data.cells])]
 
 
+@handles(_EXP, ir.Iota)
 def _iota(m: Interpreter, exp: ir.Iota, pat: Sequence[ir.Param]) -> Row:
     shape = m.shape((exp.count,), exp.prim)
     start, step = m.se(exp.start), m.se(exp.step)
@@ -453,6 +463,7 @@ def _iota(m: Interpreter, exp: ir.Iota, pat: Sequence[ir.Param]) -> Row:
     return [Elements(shape, cells)]
 
 
+@handles(_EXP, ir.Replicate)
 def _replicate(m: Interpreter, exp: ir.Replicate, pat: Sequence[ir.Param]) -> Row:
     value = m.operand(exp.value)
     shape = tuple(m.size(size) for size in exp.shape) + shape_of(value)
@@ -461,11 +472,13 @@ def _replicate(m: Interpreter, exp: ir.Replicate, pat: Sequence[ir.Param]) -> Ro
     return [Elements(shape, cells_of(value) * count)]
 
 
+@handles(_EXP, ir.Scratch)
 def _scratch(m: Interpreter, exp: ir.Scratch, pat: Sequence[ir.Param]) -> Row:
     shape = m.shape(exp.shape, exp.prim)
     return [Elements(shape, [None] * prod(shape))]
 
 
+@handles(_EXP, ir.ArrayLit)
 def _array_lit(m: Interpreter, exp: ir.ArrayLit, pat: Sequence[ir.Param]) -> Row:
     if not exp.elems:
         (param,) = pat
@@ -484,6 +497,7 @@ def _prim(pat: Sequence[ir.Param]) -> Prim:
 # --- control ---------------------------------------------------------------------------------
 
 
+@handles(_EXP, ir.Assert)
 def _assert(m: Interpreter, exp: ir.Assert, pat: Sequence[ir.Param]) -> Row:
     if m.se(exp.cond):
         return []
@@ -494,10 +508,12 @@ def _shown(m: Interpreter, se: ir.SE) -> str:
     return literal_text(plain(m.se(se)).item(), prim_of(se), suffix=False)
 
 
+@handles(_EXP, ir.If)
 def _if(m: Interpreter, exp: ir.If, pat: Sequence[ir.Param]) -> Row:
     return m.body(exp.then if m.se(exp.cond) else exp.orelse)
 
 
+@handles(_EXP, ir.Loop)
 def _loop(m: Interpreter, exp: ir.Loop, pat: Sequence[ir.Param]) -> Row:
     values = [m.operand(value) for value in exp.init]
     form = exp.form
@@ -514,6 +530,7 @@ def _loop(m: Interpreter, exp: ir.Loop, pat: Sequence[ir.Param]) -> Row:
     return values
 
 
+@handles(_EXP, ir.Call, ir.Apply)
 def _call(m: Interpreter, exp: ir.Call | ir.Apply, pat: Sequence[ir.Param]) -> Row:
     fun = m.funs[exp.fun]
     args = [m.operand(arg) for arg in exp.args]
@@ -521,10 +538,12 @@ def _call(m: Interpreter, exp: ir.Call | ir.Apply, pat: Sequence[ir.Param]) -> R
     return m.called(fun, args)
 
 
+@handles(_EXP, ir.Threshold)
 def _threshold(m: Interpreter, exp: ir.Threshold, pat: Sequence[ir.Param]) -> Row:
     return [np.bool_(m.se(exp.amount) >= m.thresholds.get(exp.name, exp.default))]
 
 
+@handles(_EXP, ir.Alloc)
 def _alloc(m: Interpreter, exp: ir.Alloc, pat: Sequence[ir.Param]) -> Row:
     return [None]
 
@@ -538,16 +557,19 @@ def _columns(m: Interpreter, exp: ir.Soac, rows: list[Row]) -> Row:
     return [m.gathered((width,), [row[k] for row in rows], kind) for k, kind in kinds]
 
 
+@handles(_EXP, ir.Map)
 def _map(m: Interpreter, exp: ir.Map, pat: Sequence[ir.Param]) -> Row:
     return _columns(m, exp, m.rows(exp.width, exp.fn, exp.arrays))
 
 
+@handles(_EXP, ir.Reduce)
 def _reduce(m: Interpreter, exp: ir.Reduce, pat: Sequence[ir.Param]) -> Row:
     rows = m.rows(exp.width, exp.fn, exp.arrays)
     folded = m.folded(exp.ops, rows)
     return folded + _columns(m, exp, rows)[len(folded) :]
 
 
+@handles(_EXP, ir.Scan)
 def _scan(m: Interpreter, exp: ir.Scan, pat: Sequence[ir.Param]) -> Row:
     rows = m.rows(exp.width, exp.fn, exp.arrays)
     prefixes = m.prefixes(exp.ops, rows)
@@ -555,6 +577,7 @@ def _scan(m: Interpreter, exp: ir.Scan, pat: Sequence[ir.Param]) -> Row:
     return _columns(m, exp, replaced)
 
 
+@handles(_EXP, ir.Scatter)
 def _scatter(m: Interpreter, exp: ir.Scatter, pat: Sequence[ir.Param]) -> Row:
     rows = m.rows(exp.width, exp.fn, exp.arrays)
     each = [writes(exp.dests, row) for row in rows]
@@ -566,6 +589,7 @@ def _scatter(m: Interpreter, exp: ir.Scatter, pat: Sequence[ir.Param]) -> Row:
     return out + _columns(m, exp, rows)[places(exp.dests) :]
 
 
+@handles(_EXP, ir.Hist)
 def _hist(m: Interpreter, exp: ir.Hist, pat: Sequence[ir.Param]) -> Row:
     rows = m.rows(exp.width, exp.fn, exp.arrays)
     return m.combined(exp.ops, [()] * len(rows), rows)
@@ -577,12 +601,14 @@ def _hist(m: Interpreter, exp: ir.Hist, pat: Sequence[ir.Param]) -> Row:
 # --- accumulators ----------------------------------------------------------------------------
 
 
+@handles(_EXP, ir.Stream)
 def _stream(m: Interpreter, exp: ir.Stream, pat: Sequence[ir.Param]) -> Row:
     m.accumulate(exp.dests)
     m.rows(exp.width, exp.fn, exp.arrays)
     return [m.value(name) for name in exp.dests]
 
 
+@handles(_EXP, ir.Push)
 def _push(m: Interpreter, exp: ir.Push, pat: Sequence[ir.Param]) -> Row:
     at = tuple(int(m.se(i)) for i in exp.at)
     dests = [m.value(name) for name in exp.dests]
@@ -595,6 +621,7 @@ def _push(m: Interpreter, exp: ir.Push, pat: Sequence[ir.Param]) -> Row:
     return []
 
 
+@handles(_EXP, ir.SegMap)
 def _segmap(m: Interpreter, exp: ir.SegMap, pat: Sequence[ir.Param]) -> Row:
     m.accumulate(r.dest for r in exp.body.results if isinstance(r, ir.Write) and not r.writes)
     widths = m.widths(exp)
@@ -607,6 +634,7 @@ def _segments(widths: list[int], rows: list[Row]) -> list[list[Row]]:
     return [rows[k * last : (k + 1) * last] for k in range(prod(widths[:-1]))]
 
 
+@handles(_EXP, ir.SegRed)
 def _segred(m: Interpreter, exp: ir.SegRed, pat: Sequence[ir.Param]) -> Row:
     widths = m.widths(exp)
     rows = m.threads(exp, widths)
@@ -616,6 +644,7 @@ def _segred(m: Interpreter, exp: ir.SegRed, pat: Sequence[ir.Param]) -> Row:
     return out + m.kept(widths, rows, exp.body, len(kinds))
 
 
+@handles(_EXP, ir.SegScan)
 def _segscan(m: Interpreter, exp: ir.SegScan, pat: Sequence[ir.Param]) -> Row:
     widths = m.widths(exp)
     rows = m.threads(exp, widths)
@@ -625,41 +654,8 @@ def _segscan(m: Interpreter, exp: ir.SegScan, pat: Sequence[ir.Param]) -> Row:
     return out + m.kept(widths, rows, exp.body, len(kinds))
 
 
+@handles(_EXP, ir.SegHist)
 def _seghist(m: Interpreter, exp: ir.SegHist, pat: Sequence[ir.Param]) -> Row:
     widths = m.widths(exp)
     rows = m.threads(exp, widths)
     return m.combined(exp.ops, [index[:-1] for index in all_indices(widths)], rows)
-
-
-_EXP: dict[type, Callable[[Interpreter, Any, Sequence[ir.Param]], Row]] = {
-    ir.Index: _index,
-    ir.Slice: _slice,
-    ir.Update: _update,
-    ir.Rearrange: _rearrange,
-    ir.Reshape: _reshape,
-    ir.Copy: _copy,
-    ir.Concat: _concat,
-    ir.Iota: _iota,
-    ir.Replicate: _replicate,
-    ir.Scratch: _scratch,
-    ir.ArrayLit: _array_lit,
-    ir.Assert: _assert,
-    ir.If: _if,
-    ir.Loop: _loop,
-    ir.Call: _call,
-    ir.Apply: _call,
-    ir.Threshold: _threshold,
-    ir.Alloc: _alloc,
-    **derivatives.EXPS,
-    ir.Map: _map,
-    ir.Reduce: _reduce,
-    ir.Scan: _scan,
-    ir.Scatter: _scatter,
-    ir.Hist: _hist,
-    ir.Stream: _stream,
-    ir.Push: _push,
-    ir.SegMap: _segmap,
-    ir.SegRed: _segred,
-    ir.SegScan: _segscan,
-    ir.SegHist: _seghist,
-}

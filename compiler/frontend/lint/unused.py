@@ -11,6 +11,7 @@ from dataclasses import field, fields
 from typing import Any
 
 from compiler import codes
+from compiler.base.by_class import handles
 from compiler.base.dataclass import dataclass
 from compiler.base.spans import Span
 from compiler.frontend import ast, decs
@@ -23,6 +24,7 @@ ATTRIBUTES = frozenset(
     " blank scratch incremental_flattening flattening no_outer no_inner no_intra only_outer"
     " only_inner only_intra sequentialise_nonuniform warn param stripmine bound true_dep".split()
 )
+_SPECIAL: dict[type, Any] = {}
 
 
 def unused(declared: tuple[decs.Dec, ...]) -> list[Warning_]:
@@ -144,31 +146,37 @@ def _bound(pat: ast.Pat) -> Iterator[tuple[str, Span]]:
 # --- nodes that bind or mention names ------------------------------------------------------------
 
 
+@handles(_SPECIAL, ast.Var)
 def _var(walk: _Walk, e: ast.Var) -> None:
     walk.use(e.name[0])
 
 
+@handles(_SPECIAL, ast.TName)
 def _type_name(walk: _Walk, e: ast.TName) -> None:
     """Types and values do not share their names; values and modules do."""
     if len(e.name) > 1:
         walk.use(e.name[0])
 
 
+@handles(_SPECIAL, ast.OpenIn)
 def _open_in(walk: _Walk, e: ast.OpenIn) -> None:
     walk.use(e.module[0])
     walk.node(e.exp)
 
 
+@handles(_SPECIAL, decs.MName, decs.MTName)
 def _module_name(walk: _Walk, e: decs.MName | decs.MTName) -> None:
     walk.use(e.name[0])
 
 
+@handles(_SPECIAL, ast.BinOp)
 def _binary(walk: _Walk, e: ast.BinOp) -> None:
     walk.use(e.op[0])
     walk.node(e.lhs)
     walk.node(e.rhs)
 
 
+@handles(_SPECIAL, ast.OpSection)
 def _section(walk: _Walk, e: ast.OpSection) -> None:
     walk.use(e.op[0])
     for part in (e.left, e.right):
@@ -176,16 +184,19 @@ def _section(walk: _Walk, e: ast.OpSection) -> None:
             walk.node(part)
 
 
+@handles(_SPECIAL, ast.Let)
 def _let(walk: _Walk, e: ast.Let) -> None:
     walk.node(e.rhs)
     walk.within((e.pat,), e.pat, e.body, quiet=e.sizes)
 
 
+@handles(_SPECIAL, ast.LetFun)
 def _let_fun(walk: _Walk, e: ast.LetFun) -> None:
     walk.within(e.params, *e.params, e.ret, e.rhs, quiet=_sizes(e.type_params))
     walk.bind([_Binding(e.name, e.name_span)], e.body)
 
 
+@handles(_SPECIAL, ast.LetWith)
 def _let_with(walk: _Walk, e: ast.LetWith) -> None:
     walk.use(e.name)
     for part in (*e.dims, e.value):
@@ -193,10 +204,12 @@ def _let_with(walk: _Walk, e: ast.LetWith) -> None:
     walk.bind([_Binding(e.name, e.name_span)], e.body)
 
 
+@handles(_SPECIAL, ast.Lambda)
 def _lambda(walk: _Walk, e: ast.Lambda) -> None:
     walk.within(e.params, *e.params, e.ret, e.body)
 
 
+@handles(_SPECIAL, ast.Loop)
 def _loop(walk: _Walk, e: ast.Loop) -> None:
     if e.init is not None:
         walk.node(e.init)
@@ -217,19 +230,23 @@ def _loop(walk: _Walk, e: ast.Loop) -> None:
     walk.bind(bindings, e.pat, e.body)
 
 
+@handles(_SPECIAL, ast.Case)
 def _case(walk: _Walk, e: ast.Case) -> None:
     walk.within((e.pat,), e.pat, e.body)
 
 
+@handles(_SPECIAL, ast.TArrow)
 def _arrow(walk: _Walk, e: ast.TArrow) -> None:
     walk.node(e.param)
     walk.bind(_quiet(() if e.name is None else (e.name,)), e.result)
 
 
+@handles(_SPECIAL, ast.TExists)
 def _exists(walk: _Walk, e: ast.TExists) -> None:
     walk.within((), e.elem, quiet=e.names)
 
 
+@handles(_SPECIAL, ast.Attr)
 def _attribute(walk: _Walk, e: ast.Attr) -> None:
     for word in e.text.replace("(", " ").replace(")", " ").replace(",", " ").split():
         if word not in ATTRIBUTES and not word.isdigit():
@@ -244,6 +261,7 @@ def _attribute(walk: _Walk, e: ast.Attr) -> None:
 # --- declarations --------------------------------------------------------------------------------
 
 
+@handles(_SPECIAL, decs.ValDec)
 def _value(walk: _Walk, dec: decs.ValDec) -> None:
     for attr in dec.attrs:
         walk.node(attr)
@@ -254,10 +272,12 @@ def _sizes(params: tuple[ast.TypeParam, ...]) -> tuple[str, ...]:
     return tuple(p.name for p in params if p.kind == "size")
 
 
+@handles(_SPECIAL, decs.ModDec)
 def _module(walk: _Walk, dec: decs.ModDec) -> None:
     _functor(walk, list(dec.params), dec.type, dec.body)
 
 
+@handles(_SPECIAL, decs.MLambda)
 def _module_lambda(walk: _Walk, exp: decs.MLambda) -> None:
     _functor(walk, [exp.param], exp.type, exp.body)
 
@@ -272,33 +292,10 @@ def _functor(
     walk.bind(bindings, type_, body)
 
 
+@handles(_SPECIAL, decs.MBody)
 def _body(walk: _Walk, exp: decs.MBody) -> None:
     """A module's own names hide those around it."""
     names = [dec.name for dec in exp.decs if isinstance(dec, decs.ValDec)]
     parts = [dec for dec in exp.decs if isinstance(dec, decs.BodyParts)]
     bindings = _quiet([*names, *(name for one in parts for name in one.values)])
     walk.bind(bindings, *exp.decs)
-
-
-_SPECIAL: dict[type, Any] = {
-    ast.Var: _var,
-    ast.TName: _type_name,
-    ast.OpenIn: _open_in,
-    ast.BinOp: _binary,
-    ast.OpSection: _section,
-    ast.Let: _let,
-    ast.LetFun: _let_fun,
-    ast.LetWith: _let_with,
-    ast.Lambda: _lambda,
-    ast.Loop: _loop,
-    ast.Case: _case,
-    ast.TArrow: _arrow,
-    ast.TExists: _exists,
-    ast.Attr: _attribute,
-    decs.MName: _module_name,
-    decs.MTName: _module_name,
-    decs.ValDec: _value,
-    decs.ModDec: _module,
-    decs.MLambda: _module_lambda,
-    decs.MBody: _body,
-}

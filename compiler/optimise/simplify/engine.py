@@ -8,6 +8,7 @@ from functools import partial
 
 from compiler.algebra.poly import Poly
 from compiler.analysis.effects import may_fail, must_stay
+from compiler.base.by_class import handles
 from compiler.base.remarks import Applied, Fate, Outcome
 from compiler.base.rules import NodeRule, Rule
 from compiler.base.spans import merge_prov
@@ -39,6 +40,11 @@ from compiler.optimise.simplify.state import CSE, HOIST, OUT_OF_BRANCH, State
 
 _MAX_STEPS = 8
 _SCALARS = frozenset(ir.SE_NODES)
+HANDLERS: dict[type, Callable[[State, ir.Stm], None]] = {
+    **dict.fromkeys(ir.Soac.__args__, soac_operator),
+    ir.Push: push,
+    **dict.fromkeys(ir.SegOp.__args__, seg_operator),
+}
 
 
 def simplify_function(s: State, fun: ir.Function) -> ir.Function:
@@ -60,11 +66,13 @@ def simplify_function(s: State, fun: ir.Function) -> ir.Function:
 # --- scalars and array operations ------------------------------------------------------------
 
 
+@handles(HANDLERS, *ir.SE_NODES)
 def _scalar(s: State, stm: ir.Stm) -> None:
     assert isinstance(stm.exp, ir.SE_NODES)
     s.let(stm.pat[0], scalar(s, stm.exp), stm.prov, stm)
 
 
+@handles(HANDLERS, *ir.ArrayOp.__args__)
 def _array_op(s: State, stm: ir.Stm) -> None:
     """Indexing, views, and what makes arrays."""
     parts = Rewrite(se=partial(scalar, s), name=s.name, poly=s.poly)
@@ -146,6 +154,7 @@ class _AtDepth:
         return index.keeps_count(self._state, exp.array, exp.shape)
 
 
+@handles(HANDLERS, ir.Assert)
 def _assert(s: State, stm: ir.Stm) -> None:
     exp = stm.exp
     assert isinstance(exp, ir.Assert)
@@ -174,12 +183,14 @@ def always_true(s: State, stm: ir.Stm, exp: ir.Assert) -> Outcome[Instead]:
     return Applied(Instead(ir.Body((), ())), said)
 
 
+@handles(HANDLERS, ir.Call, ir.Threshold, ir.Alloc)
 def _plain(s: State, stm: ir.Stm) -> None:
     """A statement about which there is nothing to know: a call, a threshold, an allocation."""
     exp = rewrite(stm.exp, Rewrite(se=partial(scalar, s), name=s.name, poly=s.poly))
     s.emit(pattern(s, stm), exp, stm.prov, None, stm)
 
 
+@handles(HANDLERS, ir.Apply)
 def _apply(s: State, stm: ir.Stm) -> None:
     """A function of scalars: what equal arguments gave before is not computed again."""
     exp = rewrite(stm.exp, Rewrite(se=partial(scalar, s)))
@@ -189,6 +200,7 @@ def _apply(s: State, stm: ir.Stm) -> None:
     s.table.add_many(exp, tuple(param.name for param in stm.pat), depth)
 
 
+@handles(HANDLERS, ir.WithVjp)
 def _with_vjp(s: State, stm: ir.Stm) -> None:
     """A function with its own reverse mode: both stay what they are."""
     exp = stm.exp
@@ -203,6 +215,7 @@ def _with_vjp(s: State, stm: ir.Stm) -> None:
 # --- control ---------------------------------------------------------------------------------
 
 
+@handles(HANDLERS, ir.If)
 def _if(s: State, stm: ir.Stm) -> None:
     exp = stm.exp
     assert isinstance(exp, ir.If)
@@ -236,6 +249,7 @@ def _if(s: State, stm: ir.Stm) -> None:
     branch.follow_shared(s, stm, pat)
 
 
+@handles(HANDLERS, ir.Loop)
 def _loop(s: State, stm: ir.Stm) -> None:
     exp = stm.exp
     assert isinstance(exp, ir.Loop)
@@ -316,34 +330,4 @@ _WHOLE = [rule for rule in RULES if isinstance(rule, NodeRule) and not rule.by_p
 BY_CLASS = {
     kind: tuple(rule for rule in _WHOLE if kind in rule.on)
     for kind in {kind for rule in _WHOLE for kind in rule.on}
-}
-HANDLERS: dict[type, Callable[[State, ir.Stm], None]] = {
-    **dict.fromkeys(ir.SE_NODES, _scalar),
-    **dict.fromkeys(
-        (
-            ir.Index,
-            ir.Slice,
-            ir.Update,
-            ir.Rearrange,
-            ir.Reshape,
-            ir.Copy,
-            ir.Concat,
-            ir.Iota,
-            ir.Replicate,
-            ir.Scratch,
-            ir.ArrayLit,
-        ),
-        _array_op,
-    ),
-    ir.Assert: _assert,
-    ir.If: _if,
-    ir.Loop: _loop,
-    ir.Apply: _apply,
-    ir.Call: _plain,
-    ir.WithVjp: _with_vjp,
-    ir.Threshold: _plain,
-    ir.Alloc: _plain,
-    **dict.fromkeys(ir.Soac.__args__, soac_operator),
-    ir.Push: push,
-    **dict.fromkeys(ir.SegOp.__args__, seg_operator),
 }

@@ -7,6 +7,7 @@ from operator import is_
 
 from compiler.algebra.poly import Poly
 from compiler.analysis.cost import size
+from compiler.base.by_class import handles
 from compiler.base.prim import COMPARE_OPS
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Operand, Select, Un, Var
 from compiler.ir.sizes import poly_of, prim_of, se_of
@@ -17,6 +18,7 @@ from compiler.optimise.simplify.state import CSE, MAX_NESTED, State
 _DECIDABLE = frozenset((*COMPARE_OPS, "&&", "||"))
 _DIVIDES = frozenset(("/", "%", "//", "%%"))
 _BY_FACTS = _DIVIDES | {"min", "max"}
+_RULES: dict[type, Callable[..., SE]] = {}
 
 
 def scalar(s: State, se: SE) -> SE:
@@ -51,10 +53,12 @@ def body_results(s: State, values: tuple[Operand, ...]) -> tuple[Operand, ...]:
     return new
 
 
+@handles(_RULES, Lit)
 def _lit(s: State, se: SE) -> SE:
     return se
 
 
+@handles(_RULES, Var)
 def _var(s: State, se: Var) -> SE:
     name = se.name
     s.depths |= s.depths_of.get(name, 0)
@@ -66,6 +70,7 @@ def _var(s: State, se: Var) -> SE:
     return Var(found, se.prim) if isinstance(found, str) else found
 
 
+@handles(_RULES, Bin)
 def _bin(s: State, se: Bin) -> SE:
     lhs, rhs = scalar(s, se.lhs), scalar(s, se.rhs)
     op, at = se.op, se.at
@@ -190,6 +195,7 @@ def _fold_top(se: SE, *, deep: bool = True) -> SE | None:
     return None
 
 
+@handles(_RULES, Un)
 def _un(s: State, se: Un) -> SE:
     arg = scalar(s, se.arg)
     new = arith.fold_un(se.op, se.at, arg)
@@ -198,6 +204,7 @@ def _un(s: State, se: Un) -> SE:
     return se if arg is se.arg else Un(se.op, se.at, arg)
 
 
+@handles(_RULES, Conv)
 def _conv(s: State, se: Conv) -> SE:
     arg = scalar(s, se.arg)
     new = arith.fold_conv(se.src, se.dst, arg)
@@ -206,6 +213,7 @@ def _conv(s: State, se: Conv) -> SE:
     return se if arg is se.arg else Conv(se.src, se.dst, arg)
 
 
+@handles(_RULES, Fun)
 def _fun(s: State, se: Fun) -> SE:
     args = tuple([scalar(s, arg) for arg in se.args])
     new = arith.fold_fun(se.fun, se.at, args)
@@ -214,6 +222,7 @@ def _fun(s: State, se: Fun) -> SE:
     return se if all(map(is_, args, se.args)) else Fun(se.fun, se.at, args)
 
 
+@handles(_RULES, Select)
 def _select(s: State, se: Select) -> SE:
     cond = scalar(s, se.cond)
     cond = s.decided(cond) or cond
@@ -224,14 +233,3 @@ def _select(s: State, se: Select) -> SE:
     if cond is se.cond and then is se.then and orelse is se.orelse:
         return se
     return Select(cond, then, orelse)
-
-
-_RULES: dict[type, Callable[..., SE]] = {
-    Lit: _lit,
-    Var: _var,
-    Bin: _bin,
-    Un: _un,
-    Conv: _conv,
-    Fun: _fun,
-    Select: _select,
-}

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from compiler import codes
+from compiler.base.by_class import handles
 from compiler.base.errors import Related, TypeError_
 from compiler.base.names import Name
 from compiler.frontend import typed as t
@@ -50,6 +51,9 @@ from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import resolve
 from compiler.frontend.parts import free_variables, pattern_variables, without_stars
 from compiler.frontend.types import Arrow, PrimT, Type
+
+_EXPS: dict[type, Callable[..., Aliases]] = {t.Loop: walk_loop}
+
 
 # --- definitions -------------------------------------------------------------------------------
 
@@ -118,24 +122,29 @@ def _result_of(type_: Type) -> Type:
 # --- expressions -------------------------------------------------------------------------------
 
 
+@handles(_EXPS, t.Const, t.StringConst, t.Hole)
 def _nothing(walk: Walk, e: t.Exp) -> Aliases:
     return NONE
 
 
+@handles(_EXPS, t.Var)
 def _var(walk: Walk, e: t.Var) -> Aliases:
     return walk.use(e)
 
 
+@handles(_EXPS, t.PrimOp, t.PrimFun)
 def _operation(walk: Walk, e: t.PrimOp | t.PrimFun) -> Aliases:
     walk.all(e.args)
     return NONE
 
 
+@handles(_EXPS, t.Convert)
 def _convert(walk: Walk, e: t.Convert) -> Aliases:
     walk.exp(e.exp)
     return NONE
 
 
+@handles(_EXPS, t.Apply)
 def _apply(walk: Walk, e: t.Apply) -> Aliases:
     given: list[Aliases] = [NONE] * len(e.args)
     for i in range(len(e.args) - 1, -1, -1):
@@ -218,6 +227,7 @@ def _consume_argument(walk: Walk, e: t.Apply, index: int, given: list[Aliases]) 
     walk.consume(aliases, e.args[index].span)
 
 
+@handles(_EXPS, t.Lambda)
 def _lambda(walk: Walk, e: t.Lambda) -> Aliases:
     before = walk.inside("the lambda")
     for pat in e.params:
@@ -251,6 +261,7 @@ def _captured(walk: Walk, body: t.Exp, own: set[Name]) -> Names:
     return names
 
 
+@handles(_EXPS, t.Let)
 def _let(walk: Walk, e: t.Let) -> Aliases:
     exp: t.Exp = e
     while type(exp) is t.Let:
@@ -259,6 +270,7 @@ def _let(walk: Walk, e: t.Let) -> Aliases:
     return walk.exp(exp)
 
 
+@handles(_EXPS, t.LetFun)
 def _let_fun(walk: Walk, e: t.LetFun) -> Aliases:
     before = walk.inside(f"the function `{e.fun.source_name}`")
     fresh = _function(
@@ -272,6 +284,7 @@ def _let_fun(walk: Walk, e: t.LetFun) -> Aliases:
     return walk.exp(e.body)
 
 
+@handles(_EXPS, t.If)
 def _if(walk: Walk, e: t.If) -> Aliases:
     walk.exp(e.cond)
     return _branches(walk, (e.then, e.orelse))
@@ -292,6 +305,7 @@ def _branches(walk: Walk, bodies: tuple[t.Exp, ...]) -> Aliases:
     return without(result, frozenset(n for n in after if n not in before))
 
 
+@handles(_EXPS, t.Match)
 def _match(walk: Walk, e: t.Match) -> Aliases:
     aliases = walk.exp(e.exp)
     for case in e.cases:
@@ -299,6 +313,7 @@ def _match(walk: Walk, e: t.Match) -> Aliases:
     return _branches(walk, tuple(c.body for c in e.cases))
 
 
+@handles(_EXPS, t.RecordExp)
 def _record(walk: Walk, e: t.RecordExp) -> Aliases:
     result: dict[str, Aliases] = {f: walk.exp(v) for f, v in e.fields}
     if walk.consumed:
@@ -315,6 +330,7 @@ def _record(walk: Walk, e: t.RecordExp) -> Aliases:
     return result
 
 
+@handles(_EXPS, t.Project)
 def _project(walk: Walk, e: t.Project) -> Aliases:
     path: tuple[str, ...] = ()
     exp: t.Exp = e
@@ -326,6 +342,7 @@ def _project(walk: Walk, e: t.Project) -> Aliases:
     return field_aliases(walk.exp(e.exp), e.field)
 
 
+@handles(_EXPS, t.RecordUpdate)
 def _record_update(walk: Walk, e: t.RecordUpdate) -> Aliases:
     """The old value of the field is not read, and may have been consumed by the new one."""
     if isinstance(e.exp, t.Var):
@@ -337,11 +354,13 @@ def _record_update(walk: Walk, e: t.RecordUpdate) -> Aliases:
     return with_field(record, e.path, value)
 
 
+@handles(_EXPS, t.ArrayLit)
 def _array_lit(walk: Walk, e: t.ArrayLit) -> Aliases:
     walk.all(e.elems)
     return NONE
 
 
+@handles(_EXPS, t.Range)
 def _range(walk: Walk, e: t.Range) -> Aliases:
     walk.exp(e.first)
     if e.second is not None:
@@ -358,12 +377,14 @@ def _dims(walk: Walk, dims: tuple[t.DimIndex, ...]) -> None:
             walk.all(tuple(b for b in (dim.start, dim.stop, dim.step) if b is not None))
 
 
+@handles(_EXPS, t.Index)
 def _index(walk: Walk, e: t.Index) -> Aliases:
     array = walk.exp(e.array)
     _dims(walk, e.dims)
     return NONE if isinstance(e.type, PrimT) else broadcast(e.type, flat(array))
 
 
+@handles(_EXPS, t.Update)
 def _update(walk: Walk, e: t.Update) -> Aliases:
     _dims(walk, e.dims)
     value = walk.exp(e.value)
@@ -380,46 +401,20 @@ def _update(walk: Walk, e: t.Update) -> Aliases:
     return NONE
 
 
+@handles(_EXPS, t.Coerce, t.Attr)
 def _through(walk: Walk, e: t.Coerce | t.Attr) -> Aliases:
     return walk.exp(e.exp)
 
 
+@handles(_EXPS, t.Assert)
 def _assert(walk: Walk, e: t.Assert) -> Aliases:
     walk.exp(e.cond)
     return walk.exp(e.exp)
 
 
+@handles(_EXPS, t.Constr)
 def _constr(walk: Walk, e: t.Constr) -> Aliases:
     names = NONE
     for arg in e.args:
         names |= flat(walk.exp(arg))
     return names
-
-
-_EXPS: dict[type, Callable[..., Aliases]] = {
-    t.Const: _nothing,
-    t.StringConst: _nothing,
-    t.Hole: _nothing,
-    t.Var: _var,
-    t.PrimOp: _operation,
-    t.PrimFun: _operation,
-    t.Convert: _convert,
-    t.Apply: _apply,
-    t.Lambda: _lambda,
-    t.Let: _let,
-    t.LetFun: _let_fun,
-    t.If: _if,
-    t.Match: _match,
-    t.Loop: walk_loop,
-    t.RecordExp: _record,
-    t.Project: _project,
-    t.RecordUpdate: _record_update,
-    t.ArrayLit: _array_lit,
-    t.Range: _range,
-    t.Index: _index,
-    t.Update: _update,
-    t.Coerce: _through,
-    t.Attr: _through,
-    t.Assert: _assert,
-    t.Constr: _constr,
-}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import field
 
 from compiler import codes
+from compiler.base.by_class import handles
 from compiler.base.dataclass import dataclass
 from compiler.base.errors import TypeError_
 from compiler.base.names import Name, base_of
@@ -20,6 +21,8 @@ from compiler.frontend.check.types.size_exps import names_in_size
 from compiler.frontend.check.types.walks import names_in_type
 from compiler.frontend.parts import parts, pattern_variables
 from compiler.frontend.types import PrimT, Size, SizeOp
+
+_WALKS: dict[type, Callable[..., None]] = {}
 
 
 @dataclass(slots=True)
@@ -103,11 +106,18 @@ def check_causality(d: t.Def, bound: Callable[[Name], bool], left_first: set[Spa
     known.walk(d.body)
 
 
+@handles(_WALKS, t.Hole)
+def _hole(known: KnownNames, e: t.Hole) -> None:
+    known.need(names_in_type(e.type), e.span)
+
+
+@handles(_WALKS, t.Var)
 def _var(known: KnownNames, e: t.Var) -> None:
     for size in e.size_args:
         known.need(known.names_in(size), e.span)
 
 
+@handles(_WALKS, t.ArrayLit)
 def _array(known: KnownNames, e: t.ArrayLit) -> None:
     for elem in e.elems:
         known.walk(elem)
@@ -115,12 +125,14 @@ def _array(known: KnownNames, e: t.ArrayLit) -> None:
         known.need(names_in_type(e.type), e.span)
 
 
+@handles(_WALKS, t.Constr)
 def _constr(known: KnownNames, e: t.Constr) -> None:
     for arg in e.args:
         known.walk(arg)
     known.need(names_in_type(e.type), e.span)
 
 
+@handles(_WALKS, t.Apply)
 def _apply(known: KnownNames, e: t.Apply) -> None:
     if e.span in known.left_first:
         known.walk(e.fn)
@@ -134,6 +146,7 @@ def _apply(known: KnownNames, e: t.Apply) -> None:
     known.add(e.ext)
 
 
+@handles(_WALKS, t.Lambda)
 def _lambda(known: KnownNames, e: t.Lambda) -> None:
     mark = len(known.trail)
     for pat in e.params:
@@ -146,6 +159,7 @@ def _lambda(known: KnownNames, e: t.Lambda) -> None:
     known.forget(mark)
 
 
+@handles(_WALKS, t.Let)
 def _let(known: KnownNames, e: t.Let) -> None:
     exp: t.Exp = e
     if e.span in known.left_first:
@@ -167,6 +181,7 @@ def _before_operand(known: KnownNames, e: t.Let) -> None:
         known.walk(exp.fn)
 
 
+@handles(_WALKS, t.LetFun)
 def _let_fun(known: KnownNames, e: t.LetFun) -> None:
     mark = len(known.trail)
     known.add(e.fun.size_params)
@@ -184,6 +199,7 @@ def _branch(known: KnownNames, e: t.Exp) -> None:
     known.forget(mark)
 
 
+@handles(_WALKS, t.If)
 def _if(known: KnownNames, e: t.If) -> None:
     known.walk(e.cond)
     _branch(known, e.then)
@@ -191,6 +207,7 @@ def _if(known: KnownNames, e: t.If) -> None:
     known.add(e.ext)
 
 
+@handles(_WALKS, t.Match)
 def _match(known: KnownNames, e: t.Match) -> None:
     known.walk(e.exp)
     for case in e.cases:
@@ -201,6 +218,7 @@ def _match(known: KnownNames, e: t.Match) -> None:
     known.add(e.ext)
 
 
+@handles(_WALKS, t.Loop)
 def _loop(known: KnownNames, e: t.Loop) -> None:
     known.walk(e.init)
     if isinstance(e.form, t.For):
@@ -221,30 +239,14 @@ def _loop(known: KnownNames, e: t.Loop) -> None:
     known.add(e.ext)
 
 
+@handles(_WALKS, t.Index, t.Range)
 def _with_ext(known: KnownNames, e: t.Index | t.Range) -> None:
     for part in parts(e):
         known.walk(part)
     known.add(e.ext)
 
 
+@handles(_WALKS, t.Coerce)
 def _coerce(known: KnownNames, e: t.Coerce) -> None:
     known.walk(e.exp)
     known.need(names_in_type(e.type), e.span)
-
-
-_WALKS: dict[type, Callable[..., None]] = {
-    t.Var: _var,
-    t.ArrayLit: _array,
-    t.Constr: _constr,
-    t.Apply: _apply,
-    t.Lambda: _lambda,
-    t.Let: _let,
-    t.LetFun: _let_fun,
-    t.If: _if,
-    t.Match: _match,
-    t.Loop: _loop,
-    t.Index: _with_ext,
-    t.Range: _with_ext,
-    t.Coerce: _coerce,
-    t.Hole: lambda known, e: known.need(names_in_type(e.type), e.span),
-}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from compiler import codes
+from compiler.base.by_class import handles
 from compiler.base.context import Ctx
 from compiler.base.errors import TypeError_
 from compiler.base.names import Name, base_of
@@ -38,6 +39,8 @@ from compiler.frontend.types import (
     Type,
     TypeVar,
 )
+
+_EXPS: dict[type, Callable[..., t.Exp]] = {}
 
 
 class Zonk:
@@ -169,10 +172,12 @@ class Zonk:
         )  # fmt: skip
 
 
+@handles(_EXPS, SizeHole)
 def _hole(z: Zonk, e: SizeHole) -> t.Exp:
     return size_to_exp(z.size(e.size), e.span)
 
 
+@handles(_EXPS, t.Const)
 def _const(z: Zonk, e: t.Const) -> t.Exp:
     type_ = z.type(e.type)
     assert isinstance(type_, PrimT)
@@ -181,10 +186,12 @@ def _const(z: Zonk, e: t.Const) -> t.Exp:
     return t.Const(type_, e.span, constant(e.value, type_))
 
 
+@handles(_EXPS, t.StringConst)
 def _string(z: Zonk, e: t.StringConst) -> t.Exp:
     return e
 
 
+@handles(_EXPS, t.Var)
 def _var(z: Zonk, e: t.Var) -> t.Exp:
     if z.itself is not None and e.name == z.itself.name:
         return _itself(z, z.itself, z.type(e.type), e)
@@ -207,6 +214,7 @@ def _itself(z: Zonk, own: t.Def, type_: Type, e: t.Var) -> t.Exp:
     return t.Var(type_, e.span, e.name, tuple(map(TypeVar, own.type_params)), sizes)
 
 
+@handles(_EXPS, Overloaded)
 def _overloaded(z: Zonk, e: Overloaded) -> t.Exp:
     operand, args = z.type(e.operand), z.exps(e.args)
     if isinstance(operand, PrimT):
@@ -215,6 +223,7 @@ def _overloaded(z: Zonk, e: Overloaded) -> t.Exp:
     return t.PrimOp(result.type, e.span, "not", "bool", (result,)) if e.op == "!=" else result
 
 
+@handles(_EXPS, t.Let)
 def _let(z: Zonk, e: t.Let) -> t.Exp:
     """A chain of `let`s, without recursion along it."""
     chain: list[t.Let] = []
@@ -229,6 +238,7 @@ def _let(z: Zonk, e: t.Let) -> t.Exp:
     return body
 
 
+@handles(_EXPS, t.Match)
 def _match(z: Zonk, e: t.Match) -> t.Exp:
     scrutinee = z.exp(e.exp)
     cases = tuple([t.Case(z.pat(c.pat), z.exp(c.body)) for c in e.cases])
@@ -236,6 +246,7 @@ def _match(z: Zonk, e: t.Match) -> t.Exp:
     return t.Match(z.type(e.type), e.span, scrutinee, cases, e.ext)
 
 
+@handles(_EXPS, t.Loop)
 def _loop(z: Zonk, e: t.Loop) -> t.Exp:
     pat, init = z.pat(e.pat), z.exp(e.init)
     form: t.For | t.ForIn | t.While
@@ -255,6 +266,7 @@ def _prim(type_: Type) -> Prim:
     return type_.prim
 
 
+@handles(_EXPS, t.Coerce)
 def _coerce(z: Zonk, e: t.Coerce) -> t.Exp:
     """Errors: nothing determines the sizes that are compared when the program runs."""
     if any(isinstance(size, MetaS) for size in sizes_of(e.exp.type)):
@@ -267,6 +279,7 @@ def _coerce(z: Zonk, e: t.Coerce) -> t.Exp:
     return rebuilt(z, e)
 
 
+@handles(_EXPS, t.Hole)
 def _fails(z: Zonk, e: t.Hole) -> t.Exp:
     """Errors: nothing determines a size of its type, as where another branch brings it forth."""
     if any(isinstance(size, MetaS) for size in sizes_of(e.type)):
@@ -280,6 +293,7 @@ def _fails(z: Zonk, e: t.Hole) -> t.Exp:
     return t.Hole(z.type(e.type), e.span, show(e.type))
 
 
+@handles(_EXPS, t.Constr)
 def _constr(z: Zonk, e: t.Constr) -> t.Exp:
     """Errors: nothing determines a size in another variant."""
     if any(isinstance(size, MetaS) and not size.unused for size in sizes_of(e.type)):
@@ -290,18 +304,3 @@ def _constr(z: Zonk, e: t.Constr) -> t.Exp:
             "Write the type with its sizes, as in `(#a xs : #a ([n]i32) | #b ([0]i32))`.",
         )
     return rebuilt(z, e)
-
-
-_EXPS: dict[type, Callable[..., t.Exp]] = {
-    t.Const: _const,
-    t.StringConst: _string,
-    t.Var: _var,
-    Overloaded: _overloaded,
-    SizeHole: _hole,
-    t.Let: _let,
-    t.Match: _match,
-    t.Loop: _loop,
-    t.Coerce: _coerce,
-    t.Hole: _fails,
-    t.Constr: _constr,
-}

@@ -1,0 +1,23 @@
+"""Tables of functions by the class of what they are given, into which each enters itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from compiler.base.errors import CompilerBug
+
+F = TypeVar("F")
+
+
+def handles(table: dict[type, F], *classes: type) -> Callable[[F], F]:
+    """Enter a function for some classes. Raises `CompilerBug` where a class has one."""
+
+    def enter(function: F) -> F:
+        for cls in classes:
+            if cls in table:
+                raise CompilerBug(f"two functions handle {cls.__name__}")
+            table[cls] = function
+        return function
+
+    return enter
