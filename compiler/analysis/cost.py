@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.base.prim import BIN_OPS, FUNS, UN_OPS
-from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
+from compiler.ir.nodes import SE, Lit, Var
 from compiler.ir.walk import se_parts
 
 CHEAP = 12
@@ -25,12 +25,9 @@ def cost(se: SE) -> int:
     pending = [se]
     while pending:
         part = pending.pop()
-        match part:
-            case Bin(op, _, _, _) | Un(op, _, _) | Fun(op, _, _):
-                total += COST[op]
-            case Conv() | Select():
-                total += SIMPLE
-        pending.extend(se_parts(part))
+        if not isinstance(part, Lit | Var):
+            total += COST.get(part.operator, SIMPLE)
+            pending.extend(se_parts(part))
     return total
 
 

@@ -85,3 +85,27 @@ Those of kind "lmad" are at i64 and take the size and stride of each dimension o
 all of them are indices of an array of that length; `distinct_2d(n1, s1, n2, s2)` is whether no two
 points are one cell. No module has them; they guard slices by LMADs.
 """
+
+
+_BITS: dict[Prim, Prim] = {"f16": "u16", "f32": "u32", "f64": "u64"}
+
+
+def fun_result(fun: str, at: Prim) -> Prim:
+    """The result type of a function of `prim.FUNS` at type `at`."""
+    match FUNS[fun][2]:
+        case "bool":
+            return "bool"
+        case "i32":
+            return "i32"
+        case "bits":
+            return _BITS[at]
+    return at
+
+
+def fun_params(fun: str, at: Prim) -> tuple[Prim, ...]:
+    """The argument types of a function of `prim.FUNS` at type `at`."""
+    if fun == "from_bits":
+        return (_BITS[at],)
+    if fun == "ldexp":
+        return (at, "i32")
+    return (at,) * FUNS[fun][0]

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from compiler.base.dtypes import DTYPE
-from compiler.base.prim import BYTES, INTS, Prim, int_range
+from compiler.base.prim import BYTES, INTS, Prim, fun_params, int_range
 from compiler.ir import scalar
-from compiler.ir.sizes import fun_params
 
 inf = math.inf
 nan = math.nan

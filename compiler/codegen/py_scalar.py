@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from compiler.base.names import Name
 from compiler.base.prim import BYTES, COMPARE_OPS, Prim
@@ -16,8 +16,6 @@ _COMPARE = frozenset(COMPARE_OPS)
 _PLAIN = {"+": "+", "-": "-", "*": "*"}
 _LEVEL = {"or": 1, "and": 2, "not": 3, "cmp": 4, "|": 5, "^": 6, "&": 7, "+": 9, "*": 10}
 _ATOM = 20
-
-SizeRule = Callable[[SE], bool]
 
 
 def show(se: SE) -> str:

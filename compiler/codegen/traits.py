@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import field, replace
 
 from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.imp.parts import names
+from compiler.codegen.imp.parts import StmParts, names
 from compiler.codegen.index import mul
 from compiler.ir.may_fail import cannot_fail
 from compiler.ir.nodes import ONE, SE, Bin, Lit, Var
@@ -161,16 +161,19 @@ def loaded(stms: imp.Stms) -> set[Name]:
     return names(stms, "reads")
 
 
-def allocations(stms: imp.Stms) -> Iterator[imp.Alloc]:
+class _Allocations(StmParts):
+    def __init__(self) -> None:
+        self.found: list[imp.Alloc] = []
+
+    def makes(self, name: Name, node: imp.Alloc) -> None:
+        self.found.append(node)
+
+
+def allocations(stms: imp.Stms) -> list[imp.Alloc]:
     """The blocks that statements make, also in loops and branches."""
-    for stm in stms:
-        match stm:
-            case imp.Alloc():
-                yield stm
-            case imp.If():
-                yield from allocations((*stm.then, *stm.orelse))
-            case imp.For() | imp.While() | imp.Kernel():
-                yield from allocations(stm.body)
+    gathered = _Allocations()
+    gathered.stms(stms)
+    return gathered.found
 
 
 def may_recompute(body: imp.Stms, traits: Traits) -> bool:

@@ -36,6 +36,8 @@ class NodeTraits(NamedTuple):
     """A statement by itself, which binds nothing."""
     binds: Mapping[str, str] | None = None
     """For fields with names that are bound: what a parser asks for their type, of which fields."""
+    called: str | None = None
+    """What messages call what it does, or what it makes."""
     fails: Any = None
     """When it fails where its parts do not, as its language says that."""
     views: str | None = None

@@ -59,6 +59,9 @@ _FIELDS: dict[str, _Field] = {
     ),
     "For | ForIn | While": _INNER,
     "Def": _Field(lambda x: (x.body,), lambda r, x: r.definition(x)),
+    "tuple[tuple[str, Pat], ...]": _Field(
+        lambda xs: (), lambda r, xs: tuple([(name, r.pat(x)) for name, x in xs])
+    ),
     "Pat": _Field(lambda x: (), lambda r, x: r.pat(x)),
     "tuple[Pat, ...]": _Field(lambda xs: (), lambda r, xs: tuple([r.pat(x) for x in xs])),
     "Type": _Field(lambda x: (), lambda r, x: r.type(x)),

@@ -128,7 +128,7 @@ class Copy:
     array: Name
 
 
-@CORE.node("concat({arrays})", fails=Fails.NEVER)
+@CORE.node("concat({arrays})", fails=Fails.NEVER, called="the concatenation")
 @dataclass(frozen=True, slots=True)
 class Concat:
     """The arrays one after another along dimension 0."""
@@ -136,7 +136,12 @@ class Concat:
     arrays: tuple[Name, ...]
 
 
-@CORE.node("iota({count}, {start}, {step})", finds={"prim": "prim_of start"}, fails=Fails.SIZE)
+@CORE.node(
+    "iota({count}, {start}, {step})",
+    finds={"prim": "prim_of start"},
+    fails=Fails.SIZE,
+    called="the range",
+)
 @dataclass(frozen=True, slots=True)
 class Iota:
     """`start + i*step` for `i < count`, at an integer type."""
@@ -147,7 +152,7 @@ class Iota:
     prim: Prim
 
 
-@CORE.node("replicate({shape:shape}, {value})", fails=Fails.SIZE)
+@CORE.node("replicate({shape:shape}, {value})", fails=Fails.SIZE, called="the replication")
 @dataclass(frozen=True, slots=True)
 class Replicate:
     """`value` (a scalar, or an array that becomes the inner dimensions) repeated over `shape`."""
@@ -165,7 +170,7 @@ class Scratch:
     shape: tuple[Poly, ...]
 
 
-@CORE.node("[{elems}]", fails=Fails.NEVER)
+@CORE.node("[{elems}]", fails=Fails.NEVER, called="the array literal")
 @dataclass(frozen=True, slots=True)
 class ArrayLit:
     """`[a, b]` along dimension 0; elements are scalars, or names of arrays of one type."""

@@ -163,7 +163,7 @@ class Assert:
     message: tuple[str | SE, ...]
 
 
-@CORE.node("if {cond}\nthen {then}\nelse {orelse}", fails=Fails.NEVER)
+@CORE.node("if {cond}\nthen {then}\nelse {orelse}", fails=Fails.NEVER, called="the condition")
 @dataclass(frozen=True, slots=True)
 class If:
     """One of two bodies; the statement's pattern holds the types."""
@@ -195,7 +195,9 @@ class WhileLoop:
     cond: Name
 
 
-@CORE.node("loop {params:params} = ({init})\n{form} do {body}", fails=Fails.NEVER)
+@CORE.node(
+    "loop {params:params} = ({init})\n{form} do {body}", fails=Fails.NEVER, called="the loop"
+)
 @dataclass(frozen=True, slots=True)
 class Loop:
     """`params` start as `init`; each iteration's results become the next one's parameters."""
@@ -270,7 +272,7 @@ class Operator:
     commutative: bool = False
 
 
-@CORE.node("map [{width}] ({arrays})\n  {fn}", fails=Fails.NEVER)
+@CORE.node("map [{width}] ({arrays})\n  {fn}", fails=Fails.NEVER, called="the map")
 @dataclass(frozen=True, slots=True)
 class Map:
     """Apply `fn` to the rows of `arrays`, each of outer size `width`, in any order."""
@@ -280,7 +282,9 @@ class Map:
     arrays: tuple[Name, ...]
 
 
-@CORE.node("reduce [{width}] ({arrays})\n  {ops}\n  map {fn}", fails=Fails.NEVER)
+@CORE.node(
+    "reduce [{width}] ({arrays})\n  {ops}\n  map {fn}", fails=Fails.NEVER, called="the reduction"
+)
 @dataclass(frozen=True, slots=True)
 class Reduce:
     """Apply `fn` to the rows of `arrays`, reduce its first results, keep its others as arrays.
@@ -295,7 +299,7 @@ class Reduce:
     arrays: tuple[Name, ...]
 
 
-@CORE.node("scan [{width}] ({arrays})\n  {ops}\n  map {fn}", fails=Fails.NEVER)
+@CORE.node("scan [{width}] ({arrays})\n  {ops}\n  map {fn}", fails=Fails.NEVER, called="the scan")
 @dataclass(frozen=True, slots=True)
 class Scan:
     """As `Reduce`, with all prefixes (inclusive): the results are arrays."""
@@ -320,6 +324,7 @@ class Dest:
     "scatter [{width}] ({arrays})\n  into {dests}\n  map {fn}",
     fails=Fails.NEVER,
     overwrites="dests.array",
+    called="the scatter",
 )
 @dataclass(frozen=True, slots=True)
 class Scatter:
@@ -346,7 +351,10 @@ class HistOp:
 
 
 @CORE.node(
-    "hist [{width}] ({arrays})\n  {ops}\n  map {fn}", fails=Fails.NEVER, overwrites="ops.dests"
+    "hist [{width}] ({arrays})\n  {ops}\n  map {fn}",
+    fails=Fails.NEVER,
+    overwrites="ops.dests",
+    called="the histogram",
 )
 @dataclass(frozen=True, slots=True)
 class Hist:
@@ -362,7 +370,10 @@ class Hist:
 
 
 @CORE.node(
-    "stream [{width}] ({arrays})\n  into ({dests}) {fn}", fails=Fails.NEVER, overwrites="dests"
+    "stream [{width}] ({arrays})\n  into ({dests}) {fn}",
+    fails=Fails.NEVER,
+    overwrites="dests",
+    called="the stream",
 )
 @dataclass(frozen=True, slots=True)
 class Stream:
@@ -475,6 +486,7 @@ class KernelBody:
     "segmap @{level} {space} {per_block?per_block }{body}",
     fails=Fails.NEVER,
     overwrites="body.results.dest",
+    called="the map",
 )
 @dataclass(frozen=True, slots=True)
 class SegMap:
@@ -490,6 +502,7 @@ class SegMap:
     "segred @{level} {space}\n  {ops}\n  body {body}",
     fails=Fails.NEVER,
     overwrites="body.results.dest",
+    called="the reduction",
 )
 @dataclass(frozen=True, slots=True)
 class SegRed:
@@ -510,6 +523,7 @@ class SegRed:
     "segscan @{level} {space}\n  {ops}\n  body {body}",
     fails=Fails.NEVER,
     overwrites="body.results.dest",
+    called="the scan",
 )
 @dataclass(frozen=True, slots=True)
 class SegScan:
@@ -522,7 +536,10 @@ class SegScan:
 
 
 @CORE.node(
-    "seghist @{level} {space}\n  {ops}\n  body {body}", fails=Fails.NEVER, overwrites="ops.dests"
+    "seghist @{level} {space}\n  {ops}\n  body {body}",
+    fails=Fails.NEVER,
+    overwrites="ops.dests",
+    called="the histogram",
 )
 @dataclass(frozen=True, slots=True)
 class SegHist:

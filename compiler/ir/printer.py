@@ -191,15 +191,6 @@ def show_index(at: ir.SE) -> str:
     return show_se(at, suffix=False)
 
 
-def show_dims(dims: tuple[ir.DimIndex, ...]) -> str:
-    """Indices and slices in brackets.
-
-    A slice is `start:+count:stride`, where a stride of 1 is left out, and one by an LMAD
-    `start:+(count:stride, ..)`.
-    """
-    return f"[{', '.join(map(_dim, dims))}]"
-
-
 def _dim(dim: ir.DimIndex) -> str:
     if isinstance(dim, ir.DimFix):
         return show_index(dim.at)

@@ -12,7 +12,7 @@ from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.dataclass import KeepsHash, dataclass
 from compiler.base.names import Name
-from compiler.base.prim import Prim, alike
+from compiler.base.prim import COMPARE_OPS, Prim, alike, fun_result
 from compiler.dialect.table import Dialect
 from compiler.ir.fails import Fails
 
@@ -79,6 +79,7 @@ class Mem:
 
 Type = Scalar | Array | Mem
 
+_COMPARE = frozenset(COMPARE_OPS)
 I64 = Scalar("i64")
 BOOL = Scalar("bool")
 
@@ -134,6 +135,16 @@ class Bin(KeepsHash):
     lhs: SE
     rhs: SE
 
+    @property
+    def prim(self) -> Prim:
+        """Its type."""
+        return "bool" if self.op in _COMPARE else self.at
+
+    @property
+    def operator(self) -> str:
+        """What is done to its parts, in short."""
+        return self.op
+
 
 @CORE.node(fails=Fails.NEVER)
 @dataclass(frozen=True, slots=True)
@@ -143,6 +154,16 @@ class Un(KeepsHash):
     op: str
     at: Prim
     arg: SE
+
+    @property
+    def prim(self) -> Prim:
+        """Its type."""
+        return self.at
+
+    @property
+    def operator(self) -> str:
+        """What is done to its part."""
+        return self.op
 
 
 @CORE.node(fails=Fails.NEVER)
@@ -159,6 +180,16 @@ class Conv(KeepsHash):
     dst: Prim
     arg: SE
 
+    @property
+    def prim(self) -> Prim:
+        """Its type."""
+        return self.dst
+
+    @property
+    def operator(self) -> str:
+        """What is done to its part, as it is written."""
+        return f"{self.dst}.{self.src}"
+
 
 @CORE.node(fails=Fails.NEVER)
 @dataclass(frozen=True, slots=True)
@@ -169,6 +200,16 @@ class Fun(KeepsHash):
     at: Prim
     args: tuple[SE, ...]
 
+    @property
+    def prim(self) -> Prim:
+        """Its type."""
+        return fun_result(self.fun, self.at)
+
+    @property
+    def operator(self) -> str:
+        """What is done to its parts."""
+        return self.fun
+
 
 @CORE.node(fails=Fails.NEVER)
 @dataclass(frozen=True, slots=True)
@@ -178,6 +219,16 @@ class Select(KeepsHash):
     cond: SE
     then: SE
     orelse: SE
+
+    @property
+    def prim(self) -> Prim:
+        """Its type."""
+        return self.then.prim
+
+    @property
+    def operator(self) -> str:
+        """What is done to its parts."""
+        return "select"
 
 
 SE = Lit | Var | Bin | Un | Conv | Fun | Select

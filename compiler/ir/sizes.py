@@ -7,51 +7,15 @@ directions are exact as long as no i64 computation wraps around.
 from __future__ import annotations
 
 from compiler.algebra.poly import Poly
-from compiler.base.prim import COMPARE_OPS, FUNS, Prim, int_range
-from compiler.ir.nodes import SE, ZERO, Bin, Conv, Fun, Lit, Select, Un, Var
+from compiler.base.prim import Prim, int_range
+from compiler.ir.nodes import SE, ZERO, Bin, Lit, Un, Var
 
 LOW, HIGH = int_range("i64")
-_COMPARE = frozenset(COMPARE_OPS)
-_BITS: dict[Prim, Prim] = {"f16": "u16", "f32": "u32", "f64": "u64"}
 
 
 def prim_of(se: SE) -> Prim:
     """The type of a scalar expression."""
-    while True:
-        match se:
-            case Lit(_, prim) | Var(_, prim):
-                return prim
-            case Bin(op, at, _, _):
-                return "bool" if op in _COMPARE else at
-            case Un(_, at, _):
-                return at
-            case Conv(_, dst, _):
-                return dst
-            case Fun(fun, at, _):
-                return fun_result(fun, at)
-            case Select(_, then, _):
-                se = then
-
-
-def fun_result(fun: str, at: Prim) -> Prim:
-    """The result type of a function of `prim.FUNS` at type `at`."""
-    match FUNS[fun][2]:
-        case "bool":
-            return "bool"
-        case "i32":
-            return "i32"
-        case "bits":
-            return _BITS[at]
-    return at
-
-
-def fun_params(fun: str, at: Prim) -> tuple[Prim, ...]:
-    """The argument types of a function of `prim.FUNS` at type `at`."""
-    if fun == "from_bits":
-        return (_BITS[at],)
-    if fun == "ldexp":
-        return (at, "i32")
-    return (at,) * FUNS[fun][0]
+    return se.prim
 
 
 def poly_of(se: SE) -> Poly | None:

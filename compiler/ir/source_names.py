@@ -17,7 +17,7 @@ from compiler.base.spans import Prov, line_of
 from compiler.ir import nodes as ir
 from compiler.ir.show_scalar import show_se
 from compiler.ir.sizes import poly_of
-from compiler.ir.walk import all_stms, se_uses
+from compiler.ir.walk import all_stms, se_parts, se_uses
 from compiler.protocol.polynomials import Applied, Factor, Polynomial
 
 Meaning = ir.SE | Poly | tuple[str, Poly, Poly]
@@ -41,18 +41,7 @@ _OPERATORS = {
     "lit": "the array literal",
 }
 """What the compiler calls what has no name: by the operator, whatever became of it."""
-_CALLED: dict[type, str] = {
-    ir.SegMap: "the map",
-    ir.SegRed: "the reduction",
-    ir.SegScan: "the scan",
-    ir.SegHist: "the histogram",
-    ir.Loop: "the loop",
-    ir.If: "the condition",
-    ir.Replicate: "the replication",
-    ir.Concat: "the concatenation",
-    ir.ArrayLit: "the array literal",
-    ir.Iota: "the range",
-}
+_CALLED = ir.CORE.trait("called")
 """Statements that compute what has no name of its own."""
 _THINGS = frozenset((ir.Replicate, ir.Concat, ir.ArrayLit, ir.Iota))
 """Of these, the statement and its result are called the same."""
@@ -82,20 +71,12 @@ def as_factor(what: Meaning, factor: FactorOf) -> Factor:
 
 def _operation(se: ir.SE) -> Factor:
     """A scalar expression as the data of answers."""
-    match se:
-        case ir.Var(name, _):
-            return name
-        case ir.Bin(op, _, a, b):
-            return {"op": op, "of": [as_polynomial(a), as_polynomial(b)]}
-        case ir.Un(op, _, a):
-            return {"op": "-" if op == "neg" else op, "of": [as_polynomial(a)]}
-        case ir.Conv(src, dst, a):
-            return {"op": f"{dst}.{src}", "of": [as_polynomial(a)]}
-        case ir.Fun(name, _, args):
-            return {"op": name, "of": [as_polynomial(arg) for arg in args]}
-        case ir.Select(cond, then, orelse):
-            return {"op": "select", "of": [as_polynomial(part) for part in (cond, then, orelse)]}
-    return {"op": show_se(se), "of": []}
+    if isinstance(se, ir.Var):
+        return se.name
+    if isinstance(se, ir.Lit):
+        return {"op": show_se(se), "of": []}
+    op = "-" if se.operator == "neg" else se.operator
+    return {"op": op, "of": [as_polynomial(part) for part in se_parts(se)]}
 
 
 def as_polynomial(se: ir.SE) -> Polynomial:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from compiler.base.errors import CompilerBug
 from compiler.ir.forms import Form
-from compiler.ir.nodes import Function, Prog
+from compiler.ir.nodes import Prog
 from compiler.ir.verify_exp import RULES
 from compiler.ir.verify_scope import ScopeChecker
 
@@ -21,14 +21,3 @@ def verify(prog: Prog, form: Form, stage: str) -> None:
         checker.function(fun)
     if not any(fun.entry for fun in prog.funs):
         raise CompilerBug(f"{stage}: no function is an entry point")
-
-
-def is_valid(fun: Function, funs: dict[str, Function], form: Form) -> bool:
-    """Whether a function that calls these, which are, may stand in a program of that form."""
-    checker = ScopeChecker(form, "", RULES)
-    checker.funs = dict(funs)
-    try:
-        checker.function(fun)
-    except CompilerBug:
-        return False
-    return True

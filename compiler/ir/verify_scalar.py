@@ -18,11 +18,12 @@ from compiler.base.prim import (
     PRIMS,
     FunKind,
     Prim,
+    fun_params,
     int_range,
 )
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Scalar, Select, Type, Un, Var
 from compiler.ir.show_scalar import show_se
-from compiler.ir.sizes import fun_params, prim_of
+from compiler.ir.sizes import prim_of
 
 _OPERATORS: dict[str, tuple[Prim, ...]] = {
     **dict.fromkeys(ARITH_OPS, NUMBERS),

@@ -120,16 +120,11 @@ def _shape(body: ir.Body) -> _Key:
 
 
 def _se_shape(se: ir.SE) -> _Key:
-    match se:
-        case ir.Lit():
-            return se
-        case ir.Var():
-            return None
-        case ir.Bin(op, _, _, _) | ir.Un(op, _, _):
-            return op, tuple(map(_se_shape, walk.se_parts(se)))
-        case ir.Fun(fun, _, _):
-            return fun, tuple(map(_se_shape, walk.se_parts(se)))
-    return type(se), tuple(map(_se_shape, walk.se_parts(se)))
+    if isinstance(se, ir.Lit):
+        return se
+    if isinstance(se, ir.Var):
+        return None
+    return se.operator, tuple(map(_se_shape, walk.se_parts(se)))
 
 
 _PARTS = {

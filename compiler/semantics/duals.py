@@ -17,9 +17,8 @@ from typing import Any
 
 from compiler.base.dataclass import dataclass
 from compiler.base.dtypes import DTYPE
-from compiler.base.prim import FLOATS, Prim
+from compiler.base.prim import FLOATS, Prim, fun_result
 from compiler.ir.scalar import apply_bin, apply_fun, apply_un, convert
-from compiler.ir.sizes import fun_result
 
 Number = Any
 """A NumPy scalar, or a `Tracked`."""

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from compiler.base.dtypes import DTYPE
-from compiler.base.prim import FLOATS, FUNS, INTS, PRIMS, Prim, int_range
+from compiler.base.prim import FLOATS, FUNS, INTS, PRIMS, Prim, fun_params, int_range
 from compiler.codegen.imp.nodes import ImpProg
 from compiler.ir import scalar
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
-from compiler.ir.sizes import fun_params
 from compiler.runtime import imp_interp
 from tests.codegen.helpers import cubin, elementwise, needs_cc, needs_nvrtc, run_c
 

@@ -302,7 +302,7 @@ class Cell:
     at: SE
 
 
-@IMP.node(parts="")
+@IMP.node(parts="", called="map")
 @dataclass(frozen=True, slots=True)
 class MapWork:
     """The body has done everything."""
@@ -324,7 +324,7 @@ class Fold:
     """what the inputs came from"""
 
 
-@IMP.node("{folds}", parts="nodes:folds")
+@IMP.node("{folds}", parts="nodes:folds", called="reduce")
 @dataclass(frozen=True, slots=True)
 class ReduceWork:
     """Reduce along the last dimension."""
@@ -332,7 +332,7 @@ class ReduceWork:
     folds: tuple[Fold, ...]
 
 
-@IMP.node("{folds}", parts="nodes:folds")
+@IMP.node("{folds}", parts="nodes:folds", called="scan")
 @dataclass(frozen=True, slots=True)
 class ScanWork:
     """All inclusive prefixes along the last dimension."""
@@ -360,7 +360,7 @@ class Histogram:
     """what the bins and values came from"""
 
 
-@IMP.node("bins {hists}", parts="nodes:hists")
+@IMP.node("bins {hists}", parts="nodes:hists", called="hist")
 @dataclass(frozen=True, slots=True)
 class HistWork:
     """Histograms over the last dimension, one per point of the outer ones."""

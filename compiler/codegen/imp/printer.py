@@ -34,12 +34,7 @@ from compiler.ir.printer import message_text, show_index
 from compiler.ir.show_scalar import show_lmad, show_operand, show_operands, show_se, show_type
 from compiler.ir.syntax import name_text
 
-WORDS: dict[type, str] = {
-    imp.MapWork: "map",
-    imp.ReduceWork: "reduce",
-    imp.ScanWork: "scan",
-    imp.HistWork: "hist",
-}
+WORDS = imp.IMP.trait("called")
 
 
 class ImpPrinter(Printer):

@@ -153,14 +153,8 @@ _MAX_NAMED = 5
 _MADE_UP = frozenset(("r", "red", "map", "res", "scan"))
 """Names that were given to results without one."""
 
-_WORDS = {
-    ir.Map: "the map's result",
-    ir.Reduce: "the reduction",
-    ir.Scan: "the scan",
-    ir.Scatter: "the scatter",
-    ir.Hist: "the histogram",
-    ir.Stream: "the stream",
-}
+_WORDS = {cls: ir.CORE.trait("called")[cls] for cls in ir.Soac.__args__}
+_WORDS[ir.Map] = "the map's result"
 
 
 def saved(graph: Graph, arrays: set[str]) -> str:

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from compiler.base.dtypes import DTYPE
-from compiler.base.prim import BYTES, COMPARE_OPS, FLOATS, INTS, SIGNED, Prim, int_range
+from compiler.base.prim import BYTES, COMPARE_OPS, FLOATS, INTS, SIGNED, Prim, fun_result, int_range
 from compiler.ir import scalar
 from compiler.ir.may_fail import operator_may_fail
 from compiler.ir.nodes import FALSE, SE, TRUE, Bin, Conv, Fun, Lit, Select, Un, Var
-from compiler.ir.sizes import fun_result
 
 _INTS = frozenset(INTS)
 _FLOATS = frozenset(FLOATS)

@@ -135,20 +135,11 @@ class Zonk:
 
     def pat(self, pat: t.Pat) -> t.Pat:
         """A pattern with final types."""
-        type_ = self.type(pat.type)
-        match pat:
-            case t.PVar(span=span, name=name, consumes=consumes):
-                return t.PVar(type_, span, name, consumes)
-            case t.PRecord(span=span, fields=fields):
-                return t.PRecord(type_, span, tuple([(f, self.pat(p)) for f, p in fields]))
-            case t.PLit(span=span, value=value):
-                assert isinstance(type_, PrimT)
-                return t.PLit(type_, span, constant(value, type_))
-            case t.PConstr(span=span, name=name, args=args):
-                return t.PConstr(type_, span, name, tuple([self.pat(p) for p in args]))
-            case t.PWild(span=span):
-                return t.PWild(type_, span)
-        raise TypeError(pat)
+        if isinstance(pat, t.PLit):
+            type_ = self.type(pat.type)
+            assert isinstance(type_, PrimT)
+            return t.PLit(type_, pat.span, constant(pat.value, type_))
+        return rebuilt(self, pat)
 
     # --- expressions ---------------------------------------------------------------------------
 
