@@ -179,7 +179,7 @@ def _inside_soac(exp: ir.Soac, uses: UseCounts) -> ir.Soac:
     elif isinstance(new, ir.Hist):
         hists = _operators(new.ops, uses)
         new = new if hists is new.ops else replace(new, ops=hists)
-    elif not isinstance(new, ir.Map):
+    elif isinstance(new, ir.Fold):
         ops = _operators(new.ops, uses)
         new = new if ops is new.ops else replace(new, ops=ops)
     return new

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.base.by_class import handles
 from compiler.base.dtypes import DTYPE
 from compiler.ir import entry as entries
 from compiler.ir import nodes
@@ -23,6 +24,8 @@ from compiler.semantics import heap_kernels
 from compiler.semantics.limits import USUAL_BYTES
 from compiler.semantics.machine import Location, Machine
 from compiler.semantics.trace import Trace
+
+STEPS: dict[type, Callable[[Machine, ir.Stm, Any], None]] = {**heap_kernels.STEPS}
 
 
 def run(
@@ -80,11 +83,13 @@ def _bind_argument(machine: Machine, param: ir.Param, value: Value) -> None:
 # --- array operations ---
 
 
+@handles(STEPS, ir.Index)
 def _index(machine: Machine, stm: ir.Stm, exp: ir.Index) -> None:
     index = [int(machine.number(at)) for at in exp.at]
     machine.env[stm.pat[0].name] = machine.read_cell(machine.array(exp.array), index)
 
 
+@handles(STEPS, nodes.Slice, nodes.Rearrange, nodes.Reshape, nodes.Scratch)
 def _view(machine: Machine, stm: ir.Stm, exp: object) -> None:
     machine.target(stm.pat[0])
 
@@ -95,16 +100,19 @@ def part(machine: Machine, location: Location, dims: Sequence[ir.DimIndex]) -> L
     return Location(location.block, lmad)
 
 
+@handles(STEPS, ir.Update)
 def _update(machine: Machine, stm: ir.Stm, exp: ir.Update) -> None:
     machine.store(part(machine, machine.array(exp.array), exp.dims), exp.value)
     machine.target(stm.pat[0])
 
 
+@handles(STEPS, ir.Copy)
 def _copy(machine: Machine, stm: ir.Stm, exp: ir.Copy) -> None:
     source = machine.array(exp.array)
     machine.copy(source, machine.target(stm.pat[0]))
 
 
+@handles(STEPS, ir.Concat)
 def _concat(machine: Machine, stm: ir.Stm, exp: ir.Concat) -> None:
     target = machine.target(stm.pat[0])
     start = 0
@@ -115,6 +123,7 @@ def _concat(machine: Machine, stm: ir.Stm, exp: ir.Concat) -> None:
         start += count
 
 
+@handles(STEPS, ir.Iota)
 def _iota(machine: Machine, stm: ir.Stm, exp: ir.Iota) -> None:
     target = machine.target(stm.pat[0])
     count = max(target.lmad.shape[0], 0)
@@ -122,6 +131,7 @@ def _iota(machine: Machine, stm: ir.Stm, exp: ir.Iota) -> None:
     machine.write(target, machine.number(exp.start) + steps * machine.number(exp.step))
 
 
+@handles(STEPS, ir.Replicate)
 def _replicate(machine: Machine, stm: ir.Stm, exp: ir.Replicate) -> None:
     target = machine.target(stm.pat[0])
     if isinstance(exp.value, str):
@@ -131,12 +141,14 @@ def _replicate(machine: Machine, stm: ir.Stm, exp: ir.Replicate) -> None:
         machine.write(target, machine.number(exp.value))
 
 
+@handles(STEPS, ir.ArrayLit)
 def _array_lit(machine: Machine, stm: ir.Stm, exp: ir.ArrayLit) -> None:
     target = machine.target(stm.pat[0])
     for at, elem in enumerate(exp.elems):
         machine.store(Location(target.block, target.lmad.fix(at)), elem)
 
 
+@handles(STEPS, ir.Alloc)
 def _alloc(machine: Machine, stm: ir.Stm, exp: ir.Alloc) -> None:
     name = stm.pat[0].name
     machine.env[name] = machine.allocate(name, exp.prim, machine.exact(exp.count))
@@ -145,11 +157,13 @@ def _alloc(machine: Machine, stm: ir.Stm, exp: ir.Alloc) -> None:
 # --- control ---
 
 
+@handles(STEPS, ir.If)
 def _if(machine: Machine, stm: ir.Stm, exp: ir.If) -> None:
     taken = exp.then if machine.number(exp.cond) else exp.orelse
     machine.give(stm.pat, machine.body(taken))
 
 
+@handles(STEPS, ir.Loop)
 def _loop(machine: Machine, stm: ir.Stm, exp: ir.Loop) -> None:
     values = [machine.operand(value) for value in exp.init]
     machine.give(exp.params, values)
@@ -166,45 +180,21 @@ def _loop(machine: Machine, stm: ir.Stm, exp: ir.Loop) -> None:
     machine.give(stm.pat, values)
 
 
+@handles(STEPS, ir.Call, ir.Apply)
 def _call(machine: Machine, stm: ir.Stm, exp: ir.Call | ir.Apply) -> None:
     fun = machine.funs[exp.fun]
     results = machine.called(fun, [machine.operand(arg) for arg in exp.args])
     machine.give(stm.pat, results)
 
 
+@handles(STEPS, ir.Assert)
 def _assert(machine: Machine, stm: ir.Stm, exp: ir.Assert) -> None:
     if not machine.number(exp.cond):
         texts = [m if isinstance(m, str) else str(machine.number(m)) for m in exp.message]
         raise machine.error("".join(texts))
 
 
+@handles(STEPS, ir.Threshold)
 def _threshold(machine: Machine, stm: ir.Stm, exp: ir.Threshold) -> None:
     least = machine.thresholds.get(exp.name, exp.default)
     machine.env[stm.pat[0].name] = np.bool_(machine.number(exp.amount) >= least)
-
-
-STEPS: dict[type, Callable[[Machine, ir.Stm, Any], None]] = {
-    ir.Index: _index,
-    nodes.Slice: _view,
-    nodes.Rearrange: _view,
-    nodes.Reshape: _view,
-    nodes.Scratch: _view,
-    ir.Update: _update,
-    ir.Copy: _copy,
-    ir.Concat: _concat,
-    ir.Iota: _iota,
-    ir.Replicate: _replicate,
-    ir.ArrayLit: _array_lit,
-    ir.Alloc: _alloc,
-    ir.If: _if,
-    ir.Loop: _loop,
-    ir.Call: _call,
-    ir.Apply: _call,
-    ir.Assert: _assert,
-    ir.Threshold: _threshold,
-    nodes.SegMap: heap_kernels.segmap,
-    nodes.SegRed: heap_kernels.segred,
-    nodes.SegScan: heap_kernels.segscan,
-    nodes.SegHist: heap_kernels.seghist,
-    nodes.Push: heap_kernels.push,
-}

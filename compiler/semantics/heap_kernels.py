@@ -6,18 +6,22 @@ are steps of one thread, so that nothing can meet.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from compiler.algebra.lmad import Lmad
+from compiler.base.by_class import handles
 from compiler.ir import nodes as ir
 from compiler.semantics.indices import all_indices
 from compiler.semantics.machine import Location, Machine
 from compiler.semantics.trace import KernelTrace, RunningKernel, Thread
 
+STEPS: dict[type, Callable[[Machine, ir.Stm, Any], None]] = {}
 
+
+@handles(STEPS, ir.SegMap)
 def segmap(machine: Machine, stm: ir.Stm, exp: ir.SegMap) -> None:
     """Every thread's results go to their locations."""
     targets = _targets(machine, stm)
@@ -30,6 +34,7 @@ def segmap(machine: Machine, stm: ir.Stm, exp: ir.SegMap) -> None:
     _leave(machine, frame)
 
 
+@handles(STEPS, ir.SegRed)
 def segred(machine: Machine, stm: ir.Stm, exp: ir.SegRed) -> None:
     """Fold along the last dimension; the last thread of each row writes the results."""
     targets = _targets(machine, stm)
@@ -50,6 +55,7 @@ def segred(machine: Machine, stm: ir.Stm, exp: ir.SegRed) -> None:
     _leave(machine, frame)
 
 
+@handles(STEPS, ir.SegScan)
 def segscan(machine: Machine, stm: ir.Stm, exp: ir.SegScan) -> None:
     """Fold along the last dimension; each thread writes the prefix up to itself."""
     targets = _targets(machine, stm)
@@ -69,6 +75,7 @@ def segscan(machine: Machine, stm: ir.Stm, exp: ir.SegScan) -> None:
     _leave(machine, frame)
 
 
+@handles(STEPS, ir.SegHist)
 def seghist(machine: Machine, stm: ir.Stm, exp: ir.SegHist) -> None:
     """Combine each thread's values with what is at their indices."""
     frame = _enter(machine, stm, exp)
@@ -85,6 +92,7 @@ def seghist(machine: Machine, stm: ir.Stm, exp: ir.SegHist) -> None:
         machine.target(param)
 
 
+@handles(STEPS, ir.Push)
 def push(machine: Machine, stm: ir.Stm, exp: ir.Push) -> None:
     """Put values at a place of an accumulator, where those of other threads may go as well."""
     at = tuple(int(machine.number(i)) for i in exp.at)

@@ -14,6 +14,7 @@ from functools import cache
 from compiler.algebra.lmad import Dim, Lmad, NoView
 from compiler.algebra.poly import Poly
 from compiler.analysis.no_wrap import is_exact
+from compiler.base.by_class import handles
 from compiler.base.context import Ctx
 from compiler.base.errors import CompilerBug
 from compiler.base.names import base_of
@@ -39,6 +40,7 @@ RESHAPE = Rule("memory/reshape", "Tells of copies that changes of shape need.", 
 UPDATE = Rule(
     "memory/update", "Tells of copies, which short-circuiting may remove.", optional=False
 )
+HANDLERS: dict[type, Handler] = {**control.HANDLERS, **kernels.HANDLERS}
 
 
 def allocate(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
@@ -139,6 +141,7 @@ def _row_major(state: MemoryState, array: str, why: str, prov: Prov, out: list[i
 # --- array operations: procedure 4.3 ---
 
 
+@handles(HANDLERS, *nodes.SE_NODES)
 def _scalar(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     """Nothing changes; what a size is defined as is remembered."""
     (param,) = stm.pat
@@ -149,6 +152,7 @@ def _scalar(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     out.append(stm)
 
 
+@handles(HANDLERS, nodes.Copy, nodes.Iota, nodes.Replicate, nodes.Scratch, nodes.ArrayLit)
 def _fresh(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     """New elements: a new block."""
     (param,) = stm.pat
@@ -158,6 +162,7 @@ def _fresh(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     out.append(ir.Stm((new,), stm.exp, stm.prov))
 
 
+@handles(HANDLERS, nodes.Concat)
 def _concat(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     _fresh(state, stm, out)
     kind = state.array(stm.pat[0].name)
@@ -170,6 +175,7 @@ def _concat(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     )
 
 
+@handles(HANDLERS, nodes.Assert)
 def _assert(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     """Sizes that the program checks to be equal are equal from there on."""
     assert isinstance(stm.exp, nodes.Assert)
@@ -187,6 +193,7 @@ def _view(state: MemoryState, stm: ir.Stm, mem: ir.MemBind, out: list[ir.Stm]) -
     out.append(ir.Stm((new,), stm.exp, stm.prov))
 
 
+@handles(HANDLERS, nodes.Slice)
 def _slice(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     exp = stm.exp
     assert isinstance(exp, ir.Slice)
@@ -195,6 +202,7 @@ def _slice(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     _view(state, stm, ir.MemBind(mem.block, lmad), out)
 
 
+@handles(HANDLERS, nodes.Rearrange)
 def _rearrange(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     exp = stm.exp
     assert isinstance(exp, ir.Rearrange)
@@ -202,6 +210,7 @@ def _rearrange(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     _view(state, stm, ir.MemBind(mem.block, mem.lmad.permute(exp.perm)), out)
 
 
+@handles(HANDLERS, nodes.Reshape)
 def _reshape(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     """A view if one LMAD does it; else a row-major copy first, with the reason."""
     exp = stm.exp
@@ -243,6 +252,7 @@ def _reshaped(state: MemoryState, lmad: Lmad[Poly], shape: tuple[Poly, ...]) -> 
     return Lmad(lmad.offset, dims)
 
 
+@handles(HANDLERS, nodes.Update)
 def _update(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     """The result lives where the consumed array lived; the value is copied into the slice."""
     exp = stm.exp
@@ -266,6 +276,7 @@ def _update(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     _view(state, stm, mem, out)
 
 
+@handles(HANDLERS, nodes.Call)
 def _call(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     """Arrays are given with their blocks, row-major from the start; results come in fresh ones."""
     exp = stm.exp
@@ -280,38 +291,9 @@ def _call(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     out.append(ir.Stm(pat, ir.Call(exp.fun, tuple(args)), stm.prov))
 
 
+@handles(HANDLERS, *nodes.Soac.__args__)
 def _none_left(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     raise CompilerBug(f"a {type(stm.exp).__name__} is left when memory is introduced")
-
-
-HANDLERS: dict[type, Handler] = {
-    **dict.fromkeys(nodes.SE_NODES, _scalar),
-    nodes.Assert: _assert,
-    nodes.Slice: _slice,
-    nodes.Rearrange: _rearrange,
-    nodes.Reshape: _reshape,
-    nodes.Update: _update,
-    nodes.Concat: _concat,
-    nodes.Copy: _fresh,
-    nodes.Iota: _fresh,
-    nodes.Replicate: _fresh,
-    nodes.Scratch: _fresh,
-    nodes.ArrayLit: _fresh,
-    nodes.Call: _call,
-    nodes.If: control.transform_if,
-    nodes.Loop: control.transform_loop,
-    nodes.Push: kernels.transform_push,
-    nodes.SegMap: kernels.transform_segmap,
-    nodes.SegRed: kernels.transform_fold,
-    nodes.SegScan: kernels.transform_fold,
-    nodes.SegHist: kernels.transform_seghist,
-    nodes.Map: _none_left,
-    nodes.Reduce: _none_left,
-    nodes.Scan: _none_left,
-    nodes.Scatter: _none_left,
-    nodes.Hist: _none_left,
-    nodes.Stream: _none_left,
-}
 
 
 ALLOCATE = Pass(

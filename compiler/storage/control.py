@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from compiler.algebra.lmad import Dim, Lmad, row_strides
 from compiler.algebra.poly import Poly
+from compiler.base.by_class import handles
 from compiler.base.dataclass import dataclass
 from compiler.base.names import Name, base_of
 from compiler.base.rules import Rule
@@ -20,7 +21,9 @@ from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
 from compiler.ir.sizes import se_of
 from compiler.storage.origin import origin
-from compiler.storage.state import MemoryState
+from compiler.storage.state import Handler, MemoryState
+
+HANDLERS: dict[type, Handler] = {}
 
 BRANCH = Rule("memory/if", "Lets branches return arrays of different layouts.", optional=False)
 LOOP = Rule("memory/loop", "Tells of what loops do with memory.", optional=False)
@@ -93,6 +96,7 @@ def bind_layout(
 # --- branches ---
 
 
+@handles(HANDLERS, ir.If)
 def transform_if(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     """Both branches, then for each array the parts of its layout on which they differ."""
     exp = stm.exp
@@ -175,6 +179,7 @@ def _explain_if(state: MemoryState, param: ir.Param, layout: Layout, prov: Prov)
 # --- loops ---
 
 
+@handles(HANDLERS, ir.Loop)
 def transform_loop(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     """Guess every carried array's layout, transform the body, and widen the guesses that failed."""
     exp = stm.exp

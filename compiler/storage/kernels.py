@@ -10,13 +10,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from compiler.algebra.poly import Poly
+from compiler.base.by_class import handles
 from compiler.base.names import Name
 from compiler.base.rules import Rule
 from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
 from compiler.ir.walk import count_uses
 from compiler.storage.array_operators import combines_arrays, needs_memory, sequential
-from compiler.storage.state import SHARED_BYTES, MemoryState
+from compiler.storage.state import SHARED_BYTES, Handler, MemoryState
+
+HANDLERS: dict[type, Handler] = {}
 
 ARRAY_OPERATOR = Rule(
     "memory/array-operator",
@@ -26,6 +29,7 @@ ARRAY_OPERATOR = Rule(
 ROW = Rule("memory/row", "Tells of copies, which short-circuiting may remove.", optional=False)
 
 
+@handles(HANDLERS, ir.SegMap)
 def transform_segmap(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     """Arrays over the space."""
     exp = stm.exp
@@ -35,6 +39,7 @@ def transform_segmap(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None
     out.append(ir.Stm(pat, ir.SegMap(exp.level, exp.space, body, exp.per_block), stm.prov))
 
 
+@handles(HANDLERS, ir.Push)
 def transform_push(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     """Values go to where the accumulator lies."""
     exp = stm.exp
@@ -43,6 +48,7 @@ def transform_push(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     out.append(ir.Stm((), replace(exp, op=op), stm.prov))
 
 
+@handles(HANDLERS, *ir.SegFold.__args__)
 def transform_fold(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     """Reductions over the outer dimensions, or all prefixes; then arrays over the whole space."""
     exp = stm.exp
@@ -56,6 +62,7 @@ def transform_fold(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     out.append(ir.Stm(pat, replace(exp, ops=ops, body=body), stm.prov))
 
 
+@handles(HANDLERS, ir.SegHist)
 def transform_seghist(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     """The histograms stay where the destinations are."""
     exp = stm.exp

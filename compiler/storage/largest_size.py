@@ -125,10 +125,8 @@ class LargestSizes:
                 return made.stms, var(found.name)
             case ir.Loop():
                 return self._in_loop(stm, stm.exp, block)
-            case ir.SegMap(_, space, body) | ir.SegRed(_, space, _, body):
-                return self._in_space(space, body, block, made)
-            case ir.SegScan(_, space, _, body) | ir.SegHist(_, space, _, body):
-                return self._in_space(space, body, block, made)
+            case exp if isinstance(exp, ir.SegOp):
+                return self._in_space(exp.space, exp.body, block, made)
         return None
 
     def _in_space(

@@ -30,18 +30,18 @@ def _follow(made: dict[Name, tuple[ir.Stm, int]], name: Name) -> Name:
 
 def _source(stm: ir.Stm, k: int) -> Name | None:
     """The array whose memory result `k` of a statement takes over or looks at, if there is one."""
+    if isinstance(stm.exp, ir.SegMapping):
+        result = stm.exp.body.results[k]
+        return result.dest if isinstance(result, ir.Write) else None
     match stm.exp:
-        case ir.SegMap(_, _, body) | ir.SegRed(_, _, _, body) | ir.SegScan(_, _, _, body):
-            result = body.results[k]
-            return result.dest if isinstance(result, ir.Write) else None
         case ir.SegHist(_, _, ops, _):
             return [dest for op in ops for dest in op.dests][k]
         case ir.If(_, then, orelse):
             return _of_branches(then, orelse, k)
         case ir.Loop(params, init, _, body):
-            result, start = body.results[k], init[k]
-            if isinstance(result, str) and isinstance(start, str):
-                return start if origin(body, result) == params[k].name else None
+            end, start = body.results[k], init[k]
+            if isinstance(end, str) and isinstance(start, str):
+                return start if origin(body, end) == params[k].name else None
     return behind(stm.exp)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from compiler.algebra.poly import Poly
 from compiler.base.remarks import Applied
@@ -84,29 +85,20 @@ def _with_parts(
 
     told = elements.told(s, exp.arrays)
     fn, speculatable = bodies.nested_lambda(s, exp.fn, prepared, width, ask, told)
-    same = width is exp.width and fn is exp.fn and arrays is exp.arrays
-    match exp:
-        case ir.Map():
-            return exp if same else ir.Map(width, fn, arrays), speculatable
-        case ir.Scatter():
-            dests = tuple(replace(d, array=s.name(d.array)) for d in exp.dests)
-            same = same and dests == exp.dests
-            return exp if same else ir.Scatter(width, dests, fn, arrays), speculatable
-        case ir.Stream():
-            into = tuple(map(s.name, exp.dests))
-            same = same and into == exp.dests
-            return exp if same else ir.Stream(width, into, fn, arrays), speculatable
-        case ir.Hist():
-            hists, ops_speculatable = _hist_ops(s, exp.ops)
-            same = same and hists is exp.ops
-            return exp if same else ir.Hist(
-                width, hists, fn, arrays
-            ), speculatable and ops_speculatable
-        case ir.Reduce() | ir.Scan():
-            ops, ops_speculatable = _operators(s, exp.ops)
-            same = same and ops is exp.ops
-            new = exp if same else type(exp)(width, ops, fn, arrays)
-            return new, speculatable and ops_speculatable
+    new: dict[str, Any] = {"width": width, "fn": fn, "arrays": arrays}
+    if isinstance(exp, ir.Scatter):
+        new["dests"] = tuple(replace(d, array=s.name(d.array)) for d in exp.dests)
+    elif isinstance(exp, ir.Stream):
+        new["dests"] = tuple(map(s.name, exp.dests))
+    elif isinstance(exp, ir.Hist):
+        new["ops"], ops_speculatable = _hist_ops(s, exp.ops)
+        speculatable = speculatable and ops_speculatable
+    elif isinstance(exp, ir.Fold):
+        new["ops"], ops_speculatable = _operators(s, exp.ops)
+        speculatable = speculatable and ops_speculatable
+    unchanged = new.get("dests", ()) == getattr(exp, "dests", ())
+    same = unchanged and all(getattr(exp, k) is v for k, v in new.items() if k != "dests")
+    return exp if same else replace(exp, **new), speculatable
 
 
 def computed_before(s: State, stm: ir.Stm, new: ir.Exp) -> bool:
