@@ -17,7 +17,10 @@ from compiler.base.prim import FLOATS, Prim
 from compiler.ir.values import Value
 from testing.generators.storage import Generated
 
-TYPES: tuple[Prim, ...] = ("i64", "i64", "i32", "u8", "i16", "u32", "f32", "f64")
+TYPES: tuple[Prim, ...] = (
+    *("i64", "i64", "i32", "u8", "i8", "i16", "u16", "u32", "u64"),
+    *("f32", "f64"),
+)
 SIZES = (0, 1, 2, 3, 4, 5, 6, 7, 9, 12, 31)
 
 

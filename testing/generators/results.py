@@ -21,7 +21,12 @@ from testing.generators.programs import Generated
 
 OPS = ("+", "-", "*", "&", "|", "^")
 FLOAT_OPS = ("+", "-")
-TYPES: tuple[Prim, ...] = ("i32", "i32", "i64", "u8", "i8", "i16", "u32", "u64", "f64")
+TYPES: tuple[Prim, ...] = (
+    *("i32", "i32", "i64", "u8", "i8", "i16", "u16", "u32", "u64"),
+    *("f16", "f32", "f64"),
+)
+MOST = {"f16": (1, 2), "f32": (2, 4)}
+"""The largest number of an input, and of rounds: what sums and products come to is exact."""
 SIZES = (1, 2, 3, 5, 8, 33)
 HEAD = "entry main [n][m] (arr: [n]TYPE) (mat: [m][n]TYPE) (is: [m]TYPE) (k: i64) =\n"
 
@@ -33,12 +38,13 @@ def program(seed: int) -> Generated:
     writer = _Writer(rng, elem)
     source = HEAD.replace("TYPE", elem) + writer.destination()
     n, m = rng.choice(SIZES), rng.choice(SIZES)
+    most, rounds = MOST.get(elem, (9, 5))
 
     def numbers(*shape: int) -> np.ndarray:
-        values = [rng.randint(-9, 9) for _ in range(int(np.prod(shape)))]
+        values = [rng.randint(-most, most) for _ in range(int(np.prod(shape)))]
         return np.array(values).astype(DTYPE[elem]).reshape(shape)
 
-    given: list[Value] = [numbers(n), numbers(m, n), numbers(m), np.int64(rng.randint(0, 5))]
+    given: list[Value] = [numbers(n), numbers(m, n), numbers(m), np.int64(rng.randint(0, rounds))]
     return Generated(seed, source, given)
 
 

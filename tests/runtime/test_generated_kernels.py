@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 
+import numpy as np
 import pytest
 
 from compiler.base.errors import TypeError_
@@ -17,6 +18,7 @@ from compiler.base.rules import Rule
 from compiler.codegen.kernels.stencils import STENCILS
 from compiler.codegen.kernels.tiles import TILED
 from compiler.driver.pipeline import Compilation
+from compiler.semantics import interp
 from compiler.storage.coalesce import WRITES
 from testing import kernels
 from testing.generators import buffers, guards, nests, programs, results, stencils
@@ -72,8 +74,20 @@ def test_generators_make_what_is_accepted_of_all_types() -> None:
             with suppress(TypeError_):
                 Compilation(made.source).result("typed")
                 accepted += 1
-    assert kinds >= {"i8", "i16", "i32", "i64", "u8", "u32", "f32", "f64"}
+    assert kinds >= {"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64"}
     assert accepted >= 105
+
+
+def test_halves_in_one_destination_are_exact_in_any_order() -> None:
+    found = (results.program(seed) for seed in range(200))
+    halves = [made for made in found if made.inputs[0].dtype == np.float16][:8]
+    assert len(halves) == 8
+    for made in halves:
+        soa = Compilation(made.source).result("soa").prog
+        for result in interp.run(soa, "main", list(made.inputs)):
+            whole = np.asarray(result, np.float64)
+            assert np.all(np.abs(whole) <= 2048)
+            assert np.array_equal(whole, np.round(whole))
 
 
 @needs_cxx
