@@ -120,6 +120,23 @@ entry main [n] (xs: [n]i64): i64 =
 """
 """A thread's own array of less than no elements, which nobody comes to make."""
 
+ROW_OF_NONE = """
+entry main [n] [m] (k: i64) (c: bool) (a1: [m * n]i64) (a2: [n][m]i64) (a3: *[m][n]i32) =
+  let v21 = (tabulate n (\\j12 ->
+      let v13 = (a2[k:(2 * k), (m - k - 1)] :> [k]i64)
+      in v13))
+  let v22 = (tabulate 0 (\\j6 ->
+      let v7 = (tabulate k (\\j8 -> 0))
+      in v7)) ++ v21 :> [n + m - 1][k]i64
+  let part = v22[1:0, 0:k] :> [n + m - 2][k]i64
+  let v24 = map (map (\\x23 -> (if (x23 < n) then x23 else a2[0, k]))) part
+  let v47 = (replicate 0 (replicate 0 0))
+  let v50 = (map (\\x49 -> a2[0, 0]) (v47[0, 0:0] :> [0]i64))
+  let v51 = v47 with [(m + 1), :] = v50
+  in v51
+"""
+"""A row of no elements at `m + 1`, which has a name only where a cell depends on it: none does."""
+
 PROGRAMS: dict[str, tuple[str, list[Value]]] = {
     "no points, less than no columns": (NO_POINTS, [np.arange(2), np.arange(4)]),
     "a map that moves": (MAPPED_AWAY, [np.arange(4), np.arange(5, 9)]),
@@ -129,6 +146,10 @@ PROGRAMS: dict[str, tuple[str, list[Value]]] = {
     "a constant beside": (CONSTANT_BESIDE, [np.arange(2, 5), np.array([2, 0, 1])]),
     "a fold of variants": (FOLD_OF_VARIANTS, [np.int64(1 << 40), np.arange(4)]),
     "a negative number": (NEGATIVE_NUMBER, [np.arange(4)]),
+    "a row of none": (
+        ROW_OF_NONE,
+        [np.int64(0), np.bool_(True), np.arange(6), np.zeros((3, 2), int), np.zeros((2, 3), "i4")],
+    ),
     "sizes of loops": (
         SIZES_OF_LOOPS,
         [np.int64(1), np.bool_(False), np.arange(5, dtype=np.int32), np.arange(5)],

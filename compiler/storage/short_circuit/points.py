@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, count
+from typing import cast
 
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
@@ -77,12 +78,24 @@ class CircuitPoint:
     new: tuple[Item, ...] = ()
     """The statements that give these names."""
 
-    def update(self) -> tuple[Item, ir.Stm] | None:
-        """An update that gets other indices."""
+    def update(self, lifted: Sequence[Item]) -> tuple[Item, ir.Stm] | None:
+        """An update that gets other indices: names that are bound now.
+
+        Nothing binds the name of an index that no cell depends on, such as that of an empty row.
+        """
         old = self.item.stm
-        if not isinstance(old.exp, ir.Update) or old.exp.dims == self.dims:
+        if not isinstance(old.exp, ir.Update):
             return None
-        return self.item, replace(old, exp=replace(old.exp, dims=self.dims))
+        plain = {item.stm.pat[0].name: item.stm.exp for item in self.new if item not in lifted}
+
+        def bound(se: ir.SE) -> ir.SE:
+            found = plain.get(se.name, se) if isinstance(se, ir.Var) else se
+            return cast(ir.SE, found)
+
+        dims = tuple(with_indices(dim, bound) for dim in self.dims)
+        if dims == old.exp.dims:
+            return None
+        return self.item, replace(old, exp=replace(old.exp, dims=dims))
 
 
 class Forced(Exception):
@@ -519,7 +532,7 @@ class Shortcut:
         beside = self._beside(point)
         if beside:
             self.beside |= dict.fromkeys(plan.new, beside)
-        edits.apply(self.now, plan.edit(creation, point.update()))
+        edits.apply(self.now, plan.edit(creation, point.update(plan.lifted)))
         self.summaries.moved(plan.new)
         self.summaries.changed(point.item)
 
