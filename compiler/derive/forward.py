@@ -64,9 +64,15 @@ class Forward(Writing):
         return result
 
     def full(self, operand: Operand, kind: Type | None = None) -> Operand:
-        """The tangent, zeros where there is none."""
+        """The tangent, zeros where there is none; `kind`: of an operand whose type is not known.
+
+        A type that is known comes first: others may tell it by sizes that are not in scope here.
+        """
         found = self.tangent(operand)
-        return self.zero(kind or self.type_of(operand)) if found is None else found
+        if found is not None:
+            return found
+        known = self.types.get(operand) if isinstance(operand, str) else None
+        return self.zero(known or kind or self.type_of(operand))
 
     def dual(self, param: Param) -> Param:
         """A name for the tangent of what is bound here."""

@@ -29,3 +29,11 @@ entry filtered (xs: []f64) (n: i64) =
   vjp (\xs -> f64.sum (loop (ys: []f64) = xs for i < n do map (* 0.9) (filter (> f64.i64 i) ys))) xs 1
 entry shrinking (xs: []f64) (n: i64) =
   vjp (\xs -> f64.sum (loop (ys: []f64) = xs while length ys > n do map2 (\a b -> a * f64.sin b) (init ys) (tail ys))) xs 1
+entry forward_growing (x: f64) (n: i64): f64 =
+  jvp (\x -> let (ys: []f64) = loop (ys: []f64) = [2] for i < n do
+                if i > 1 then ys ++ map (* x) ys else replicate (i + 1) 3
+             in f64.sum ys) x 1
+entry branching (x: f64) (n: i64): f64 =
+  vjp (\x -> let (ys: []f64) = loop (ys: []f64) = [2] for i < n do
+                if i > 1 then ys ++ map (* x) ys else replicate (i + 1) 3
+             in f64.sum ys) x 1

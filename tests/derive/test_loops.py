@@ -21,6 +21,7 @@ F = np.float64
 X, XS = F(1.3), np.array([3, 1, 2, 0.5], F)
 INPUTS: dict[str, Any] = {
     **dict.fromkeys(("growing", "recursive", "until", "nested", "twice", "small_counter"), X),
+    **dict.fromkeys(("forward_growing", "branching"), X),
     **dict.fromkeys(("strip1", "strip2", "strip3", "strip5"), X),
     **dict.fromkeys(("in_place", "in_map", "filtered", "shrinking"), XS),
 }
