@@ -195,11 +195,14 @@ class Reverse(Writing):
         return self.bind(like, kind, ir.Update(array, dims, value), END)
 
     def parts(self, array: Name, more: Contribution) -> None:
-        """Add to the adjoint of many parts of an array; places outside of it are ignored."""
+        """Add to the adjoint of many parts of an array; places outside of it are ignored.
+
+        What is one part of an array that is bound here waits: see `reverse_maps.py`.
+        """
         if array not in self.active:
             return
         self.scope.parts.setdefault(array, []).append(more)
-        if self.scope.owns(array):
+        if more.batch and self.scope.owns(array):
             self.settle(array)
 
     def settle(self, array: Name) -> None:

@@ -26,6 +26,8 @@ class Exports:
         self.parts: list[tuple[str, Contribution]] = []
         outer, r.scope = r.scope, scope
         for name, found in list(scope.parts.items()):
+            if scope.owns(name):
+                continue
             kept: list[Contribution] = []
             for one in found:
                 here = any(size.names() & bound_inside for size in one.batch)
@@ -96,7 +98,7 @@ def inner_names(stms: Sequence[ir.Stm]) -> set[str]:
 # --- branches ----------------------------------------------------------------------------------
 
 
-def _if(r: Reverse, stm: ir.Stm, exp: ir.If) -> Back:
+def of_if(r: Reverse, stm: ir.Stm, exp: ir.If) -> Back:
     """Adjoints go back through the branch that was taken."""
     r.stms += quiet((stm,))
 
@@ -169,4 +171,4 @@ def named_parts(r: Reverse, exports: Exports) -> None:
         one.at = tuple(a if isinstance(a, str) else r.scalar("at", a) for a in one.at)
 
 
-RULES: dict[type, Any] = {ir.If: _if}
+RULES: dict[type, Any] = {ir.If: of_if}

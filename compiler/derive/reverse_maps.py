@@ -1,4 +1,8 @@
-"""Reverse mode of maps, and of functions that stand for one: the operators of folds."""
+"""Reverse mode of maps, and of functions that stand for one: the operators of folds.
+
+Where only one row of what a map gives has an adjoint, as behind a minimum, the function is run for
+that row once more, and gone back over there alone.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from compiler.algebra.poly import Poly
-from compiler.derive.reverse import END, Back, Reverse
-from compiler.derive.reverse_control import Exports, inner_names, named_parts
+from compiler.base.rules import Rule
+from compiler.derive.reverse import END, Back, Reverse, pushes
+from compiler.derive.reverse_control import Exports, inner_names, named_parts, of_if
 from compiler.ir import nodes as ir
-from compiler.ir.nodes import Operand, Param
+from compiler.ir.build import inside, row_at
+from compiler.ir.nodes import SE, Operand, Param
+from compiler.ir.sizes import se_of
 from compiler.ir.types import as_operand, with_dims
+
+ONE_ROW = Rule(
+    "ad/one-row",
+    "Where one row of what a `map` gives has an adjoint, the function is derived at that row.",
+    equation="vjp (map f) xs s ==> vjp f xs[i] s[i] at i, where s is 0 elsewhere",
+)
 
 
 def _map(r: Reverse, stm: ir.Stm, exp: ir.Map) -> Back:
@@ -18,11 +31,51 @@ def _map(r: Reverse, stm: ir.Stm, exp: ir.Map) -> Back:
     r.stms.append(stm)
 
     def back() -> None:
+        at = _only_row(r, stm, exp)
+        if at is not None:
+            _over_row(r, stm, exp, at)
+            return
         adjoints = [r.adjoint(p.name) for p in stm.pat]
         if any(a is not None for a in adjoints):
             over(r, exp.width, exp.fn, exp.arrays, adjoints)
 
     return back
+
+
+def _only_row(r: Reverse, stm: ir.Stm, exp: ir.Map) -> SE | None:
+    """The place of the one row of the results that has an adjoint, if there is only one."""
+    if r.ctx.options.is_off(ONE_ROW) or any(r.scope.adjoints.get(p.name) for p in stm.pat):
+        return None
+    parts = [one for p in stm.pat for one in r.scope.parts.get(p.name, ())]
+    places = {one.at for one in parts}
+    if len(places) != 1 or len(parts) > len(stm.pat) or any(one.batch for one in parts):
+        return None
+    ((at, *rest),) = places
+    alone = all(len(r.scope.parts.get(p.name, ())) <= 1 for p in stm.pat)
+    if rest or not alone or isinstance(at, str) or pushes(stm):
+        return None
+    return at
+
+
+def _over_row(r: Reverse, stm: ir.Stm, exp: ir.Map, at: SE) -> None:
+    """Go back over one row, if there is one at that place."""
+    r.ctx.tell("applied", ONE_ROW, r.prov, "Only one row has an adjoint: it alone is derived.")
+    fn: ir.Lambda = r.copied(exp.fn)
+    rows = [
+        ir.Stm((p,), row_at(array, (at,), p.type), r.prov)
+        for p, array in zip(fn.params, exp.arrays, strict=True)
+    ]
+    wanted = [k for k, p in enumerate(stm.pat) if r.scope.parts.get(p.name)]
+    values = [r.scope.parts.pop(stm.pat[k].name)[0].value for k in wanted]
+    there = ir.Body((*rows, *fn.body.stms), tuple(fn.body.results[k] for k in wanted))
+    outer = r.open()
+    missing = r.close(outer, [r.zero(fn.returns[k]) for k in wanted])
+    pat = [r.fresh(stm.pat[k].name, fn.returns[k]) for k in wanted]
+    r.active.update(p.name for p in pat)
+    one = ir.If(inside((at,), (se_of(exp.width),)), there, missing)
+    back = of_if(r, ir.Stm(tuple(pat), one, r.prov), one)
+    r.scope.adjoints.update((p.name, value) for p, value in zip(pat, values, strict=True))
+    back()
 
 
 def over(

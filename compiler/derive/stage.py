@@ -34,6 +34,7 @@ from compiler.derive.own_slopes import OWN, as_exp, has_own, without_own
 from compiler.derive.prepare import closed, simplified, with_body, without_calls, writable
 from compiler.derive.reverse import Reverse
 from compiler.derive.reverse_loops import CHECKPOINTS
+from compiler.derive.reverse_maps import ONE_ROW
 from compiler.derive.split import PlainForms
 from compiler.derive.sums import SUM_INSIDE, sums_inside
 from compiler.ir import nodes as ir
@@ -243,5 +244,5 @@ DERIVE = Pass(
     "ad",
     "Makes programs of derivatives.",
     derive,
-    (FORWARD, REVERSE, OWN, CHECKPOINTS, SUM_INSIDE),
+    (FORWARD, REVERSE, OWN, ONE_ROW, CHECKPOINTS, SUM_INSIDE),
 )

@@ -71,6 +71,9 @@ BY_RULE: dict[str, Tiny] = {
         "  vjp (\\y -> #[stripmine] loop a = y for i < n do f64.sin (a * y)) x 1",
         "0.5 9",
     ),
+    "ad/one-row": Tiny(
+        "entry main (xs: []f64) = vjp (\\ys -> f64.maximum (map f64.sin ys)) xs 1", "[1.0, 2.0]"
+    ),
     "ad/sum-inside": Tiny(
         "entry main (a: [2][2]f64) (b: [2][2]f64) =\n"
         "  vjp (\\b -> map (\\r -> map (\\c -> f64.sum (map2 (*) r c)) b) a) b a",

@@ -21,6 +21,7 @@ class Derived(NamedTuple):
     """A program, whose entry points are `forward` and `reverse`, and their arguments.
 
     `forward` takes a point and a direction, `reverse` a point; `plain` is the function itself.
+    `all` takes steps as well, and gives slopes in reverse, forward, and by central differences.
     """
 
     source: str
@@ -31,7 +32,8 @@ class Derived(NamedTuple):
 class _Function:
     """Statements under construction."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, name: str) -> None:
+        self.name = name
         self.random = random.Random(seed)
         self.lines: list[str] = []
         self.scalars = ["w"]
@@ -69,6 +71,10 @@ class _Function:
                 f"(loop (a, i) = ({a}, 0) while i < 3 do (f64.cos (a + {xs}[i]), i + 1)).0",
                 f"loop a = {a} for i < 3 do loop a for j < i do f64.sin (a + {xs}[j] * {b})",
                 f"f64.sum (map (\\x -> if x > {a} then x * {b} else {xs}[{self.at()}]) {xs})",
+                f"with_vjp_tape (\\x -> (x, f64.sin x)) (\\(x, s) -> s * f64.cos x) ({a} * {b})",
+                f"#[stripmine] loop a = {a} for i < {self.random.randrange(7)} do f64.sin (a * {b} + {xs}[i % {SIZE}])",
+                f"f64.sum (loop (zs: []f64) = {xs} for i < 2 do map f64.sin (zs ++ map (* {a}) zs))",
+                f"match ((if {a} > {b} then #left {c} else #right {a} {b}) : side{self.name}) case #left x -> f64.sin x case #right x y -> x * y",
             )
         )
 
@@ -98,6 +104,10 @@ class _Function:
                 f"map (\\x -> loop y = x for i < 3 do f64.sin (y * {a} + {ys}[i])) {xs}",
                 f"map (\\i -> loop y = {a} for j < i do f64.cos (y + {ys}[j] * {xs}[i])) (iota {SIZE})",
                 f"take {SIZE} (rotate 1 ({xs} ++ {ys}))",
+                f"#[stripmine] loop ys = copy {xs} for i < 5 do ys with [i % {SIZE}] = f64.sin (ys[(i + 1) % {SIZE}] + {a})",
+                f"take {SIZE} (loop (zs: []f64) = {ys} while length zs < 9 do map (* {a}) zs ++ map f64.cos {xs}) :> [{SIZE}]f64",
+                f"map (\\x -> with_vjp (\\x -> f64.exp (f64.sin x)) (\\e s -> s * e * f64.sqrt (1 - f64.log e ** 2)) (x / 99 + 0.1)) {xs}",
+                f"map (\\r -> f64.sum (map2 (*) r {xs})) (tabulate_2d {SIZE} {SIZE} (\\i j -> {ys}[(i * j) % {SIZE}] * {a})) :> [{SIZE}]f64",
                 f"reduce (map2 (+)) (replicate {SIZE} 0) (map (\\x -> map (\\y -> f64.sin (x * y)) {ys}) {xs})",
                 f"flatten (transpose (unflatten ({xs} :> [2 * 2]f64))) :> [{SIZE}]f64",
                 f"map f64.sin (map (\\row -> row[0] * f64.sum row) (tabulate_2d {SIZE} 2 (\\i j -> {xs}[(i + j) % {SIZE}])))",
@@ -117,17 +127,27 @@ class _Function:
         return "".join(self.lines) + f"  in {last}\n"
 
 
-def program(seed: int) -> Derived:
-    """The function of a seed."""
-    made = _Function(seed)
+def program(seed: int, name: str = "") -> Derived:
+    """The function of a seed; with a `name`, which its own end in, many can be in one program.
+
+    Then there is `all` alone, else the other entry points.
+    """
+    made = _Function(seed, name)
     body = made.body(made.random.randrange(2, 7))
-    source = (
-        f"def f (w: f64, xs: [{SIZE}]f64) =\n{body}\n"
-        f"entry plain (w: f64) (xs: [{SIZE}]f64) = f (w, xs)\n"
-        f"entry reverse (w: f64) (xs: [{SIZE}]f64) = vjp f (w, xs) 1\n"
-        f"entry forward (w: f64) (xs: [{SIZE}]f64) (v: f64) (ys: [{SIZE}]f64) =\n"
+    at = f"(w: f64) (xs: [{SIZE}]f64)"
+    function = f"type side{name} = #left f64 | #right f64 f64\ndef f{name} (w: f64, xs: [{SIZE}]f64) =\n{body}\n"
+    entries = (
+        f"entry plain {at} = f (w, xs)\n"
+        f"entry reverse {at} = vjp f (w, xs) 1\n"
+        f"entry forward {at} (v: f64) (ys: [{SIZE}]f64) =\n"
         "  jvp f (w, xs) (v, ys)\n"
     )
+    together = (
+        f"entry all{name} {at} (v: f64) (ys: [{SIZE}]f64) (steps: []f64) =\n"
+        f"  let at t = f{name} (w + t * v, map2 (\\x y -> x + t * y) xs ys)\n"
+        f"  in (vjp f{name} (w, xs) 1, jvp f{name} (w, xs) (v, ys), map (\\h -> (at h - at (-h)) / (2 * h)) steps)\n"
+    )
+    source = function + (together if name else entries)
     numbers = np.random.default_rng(seed)
     point: list[Value] = [np.float64(numbers.normal()), numbers.normal(size=SIZE)]
     direction: list[Value] = [np.float64(numbers.normal()), numbers.normal(size=SIZE)]

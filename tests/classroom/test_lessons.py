@@ -32,17 +32,28 @@ def test_the_compiler_counts_what_the_file_says(name: str) -> None:
         assert told["value"] == told["answer"]
 
 
-def test_a_course_of_twelve_ships() -> None:
+def test_a_course_of_thirteen_ships() -> None:
     found = [one.name for one in COURSE if not one.file.is_puzzle]
     assert (
         found
         == (
             "parallelism structure_of_arrays fusion flattening index_functions coalescing "
-            "in_place_updates short_circuiting proofs memory_expansion merging tuning"
+            "in_place_updates short_circuiting proofs memory_expansion merging "
+            "gradient_cost tuning"
         ).split()
     )
     assert [one.next for one in COURSE[:-1]] == [one.name for one in COURSE[1:]]
     assert [one.back for one in COURSE[1:]] == [one.name for one in COURSE[:-1]]
+
+
+def test_what_the_lesson_on_gradients_says_of_segments() -> None:
+    file = next(one for one in COURSE if one.name == "gradient_cost").file
+
+    def allocated(source: str) -> int:
+        return lessons.measured("bytes at merged", lessons.subject(file, source))
+
+    assert allocated(file.program.replace("vjp f xs 1", "f xs")) == 160
+    assert allocated(file.program.replace("(loop", "(#[stripmine] loop")) == 2320
 
 
 def test_a_wrong_answer_is_told_and_so_is_what_changed() -> None:

@@ -23,12 +23,12 @@ def solved(name: str, source: str) -> SolveAnswer:
     return puzzles.solve(SolveRequest(source, lesson=PUZZLES[name].text))
 
 
-def test_there_are_seven() -> None:
+def test_there_are_eight() -> None:
     assert (
         list(PUZZLES)
         == (
             "strided_chunks one_pass read_before_you_write one_array_less interleave loop_inside "
-            "count_only"
+            "count_only half_the_tape"
         ).split()
     )
 
@@ -52,6 +52,16 @@ def test_sizes_and_parameters_may_have_other_names(name: str) -> None:
     for word in ("n", "m", "k", "xs", "ys"):
         source = re.sub(rf"\b{word}\b", f"{word}_of_mine", source)
     assert solved(name, source)["value"] == PUZZLES[name].file.par
+
+
+def test_two_rounds_in_one_are_half_the_tape() -> None:
+    source = (
+        "entry main (x: f64) =\n"
+        "  vjp (\\x -> loop y = x for _i < 32 do f64.sin (x * f64.sin (x * y))) x 1\n"
+    )
+    told = solved("half_the_tape", source)
+    assert told["solved"], told
+    assert told["value"] == 256
 
 
 WRONG = (

@@ -143,3 +143,15 @@ entry shared [n] (is: [n]i64) (xs: [n]f64) (d: [2]f64) =
     let b = reduce_by_index e (*) 1 is xs
     in map2 (+) a b
   in vjp f d (replicate 2 0 with [0] = 1)
+
+-- One row of a map has an adjoint: of two results, of the same and of different rows; beside others.
+entry one_row (xs: []f64) =
+  vjp (\ys -> f64.maximum (map f64.sin ys) * f64.minimum (map (\y -> y * y) ys)) xs 1
+entry one_row_of_two (xs: []f64) =
+  vjp (\ys -> let (a, b) = unzip (map (\y -> (f64.sin y, y * y)) ys)
+              in f64.maximum a + f64.minimum b) xs 1
+entry one_row_and_all (xs: []f64) =
+  vjp (\ys -> let a = map f64.sin ys in f64.maximum a + f64.sum a) xs 1
+entry nearest [n] [k] (points: [n][2]f64) (centres: [k][2]f64) =
+  let far p c = f64.sum (map2 (\a b -> (a - b) ** 2) p c)
+  in vjp (\cs -> f64.sum (map (\p -> f64.minimum (map (far p) cs)) points)) centres 1

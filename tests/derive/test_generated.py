@@ -6,12 +6,33 @@ import numpy as np
 import pytest
 
 from compiler.base.context import Options
+from compiler.base.text import plain
+from compiler.driver.pipeline import Compilation
+from compiler.runtime import runner
 from compiler.semantics import interp, value
 from testing.compiling import compiled
 from testing.generators.derivatives import program
+from testing.gradients import check, check_batch
 from tests.derive.helpers import close
 
 STEP = 1e-6
+
+
+@pytest.mark.skipif(not runner.compiler_available(), reason="no C compiler")
+def test_a_batch_agrees_in_c_and_under_the_observer() -> None:
+    row = check_batch(range(2))
+    assert row.counts["programs"] == 2
+    assert row.differences == []
+
+
+def test_a_wrong_slope_is_found() -> None:
+    made = program(1, "1")
+    work = Compilation(made.source)
+    wrong = made.source.replace("in (vjp f1 (w, xs) 1", "in (vjp f1 (w, xs) 1.001")
+    assert wrong != made.source
+    code = plain(Compilation(wrong).result("c").prog)
+    ((where, _),) = check(work, code, made, 1)
+    assert where == "forward"
 
 
 @pytest.mark.parametrize("seed", range(12))

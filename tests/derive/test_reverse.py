@@ -53,6 +53,10 @@ INPUTS: dict[str, tuple[Any, ...]] = {
     "unused": (F(1), F(2)),
     "shared": (np.array([0, 0, 1]), XS, np.array([0, 2], F)),
     "half": (np.float16(1.5),),
+    "one_row": (XS,),
+    "one_row_of_two": (XS,),
+    "one_row_and_all": (np.zeros(0),),
+    "nearest": (np.arange(8, dtype=F).reshape(4, 2), np.array([[1, 0.5], [3, 4], [9, 9]], F)),
 }
 
 
