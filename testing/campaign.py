@@ -21,7 +21,7 @@ import numpy as np
 
 from compiler.base.context import Options
 from compiler.base.deadline import within
-from compiler.base.errors import CompileError, CompilerBug, RuntimeError_
+from compiler.base.errors import CompileError, CompilerBug, Limitation, RuntimeError_
 from compiler.base.text import plain
 from compiler.driver.pipeline import STAGES, Compilation
 from compiler.driver.switches import PASSES
@@ -156,6 +156,10 @@ class Difference(Exception):
     def __init__(self, where: str, what: str) -> None:
         super().__init__(f"{where}: {what}")
         self.where, self.what = where, what
+
+
+class Late(Exception):
+    """A compiler was not done in its time, which says nothing about the program."""
 
 
 # --- one program -----------------------------------------------------------------------------
@@ -327,11 +331,13 @@ def check_extremes(joint: Joint, made: Generated) -> Counter[str]:
 
 
 def tried(run: Callable[[], list[Any]], where: str) -> Outcome:
-    """The results of a run, or its ordinary failure. Raises Difference for any other."""
+    """The results of a run, or its ordinary failure. Raises Difference for any other, or Late."""
     try:
         return outcome(run)
     except Crash as error:
         raise Difference(where, f"crash: {error.message}") from error
+    except Limitation as error:
+        raise Late(error.message) from error
     except Exception as error:
         text = getattr(error, "message", "") or str(error)
         raise Difference(where, f"{type(error).__name__}: {text}") from error
@@ -379,6 +385,8 @@ def check_batch(batch: int, sanitized: bool = False, generator: str = "storage")
         report.counts["programs"] += 1
         try:
             report.counts += check(whole or compiled(one.source, manner), one)
+        except Late:
+            report.counts["late"] += 1
         except Difference as found:
             report.differences.append((one.seed, found.where, found.what))
         except CompileError as error:
@@ -440,6 +448,8 @@ def failure(made: Generated, manner: Manner) -> str:
     """Where it differs and how, or "" if nothing differs or the program is refused."""
     try:
         check(compiled(made.source, manner), made)
+    except Late:
+        pass
     except Difference as found:
         return str(found)
     except CompileError:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.base.errors import CompileError
+from compiler import codes
+from compiler.base.errors import CompileError, Limitation
 from compiler.driver.pipeline import Compilation
 from compiler.ir.values import Value
 from compiler.runtime import imp_interp, runner
@@ -49,6 +50,20 @@ def test_kernels_under_the_observer_are_compared_as_well(monkeypatch: pytest.Mon
     monkeypatch.setattr(campaign, "watched", lambda *_: [np.arange(3)])
     with pytest.raises(campaign.Difference, match="CUDA's text"):
         check(joint, made)
+
+
+def test_a_compiler_that_is_not_done_in_time_is_no_difference(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def slow(*_: Any) -> list[Value]:
+        raise Limitation(codes.limits.RESOURCES, "the C compiler needs more than 120 s")
+
+    monkeypatch.setattr(campaign, "BATCH", 2)
+    monkeypatch.setattr(campaign, "in_c", slow)
+    monkeypatch.setattr(campaign, "compile_c", lambda *_: None)
+    report = check_batch(4)
+    assert report.differences == []
+    assert report.counts["late"] == report.counts["programs"] == 2
 
 
 def test_programs_are_the_same_every_time() -> None:
