@@ -99,7 +99,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("WORKER_MEMORY_MB", 6144, "A worker with its children above this is stopped."),
     Setting("WORKER_JOBS", 2000, "A worker is replaced after so many jobs."),
     Setting("SOURCE_LIMIT", 400_000, "Longest program text, in characters."),
-    Setting("INPUT_LIMIT", 4_000_000, "Longest typed input of a run, in characters."),
+    Setting("INPUT_LIMIT", 5_000_000, "Longest typed input of a run, in characters."),
     Setting("OUTPUT_LIMIT", 64_000, "Characters of a run's output, about; the rest is counted."),
     Setting("RESULTS_MB", 128, "Results of runs kept in memory, to be looked at by parts.", 4),
     Setting("ANSWER_MB", 64, "Longest answer; a worker that gives a longer one is stopped.", 1),

@@ -4,6 +4,7 @@ import { h, quoted, replace } from "./dom";
 import type { SourceEditor } from "./editor";
 import {
   baseOf,
+  candidates,
   ENDING,
   FLATPACK,
   folderOf,
@@ -202,6 +203,7 @@ export class FileTabs {
         (name) => this.rename(open, name),
       ),
       open === files.main ? this.language() : null,
+      this.mains(),
       several
         ? h(
             "p",
@@ -348,6 +350,20 @@ export class FileTabs {
     this.tell(`${count === 1 ? "1 import leads" : `${count} imports lead`} nowhere now. `, change);
   }
 
+  /** The files that can be the main one, to choose from; nothing where there is one. */
+  private mains(): HTMLElement | null {
+    const { files } = this.model;
+    const all = candidates(new Map(files.names().map((name) => [name, files.text(name)])));
+    if (all.length < 2) return null;
+    const options = [...new Set([files.main, ...all])].map((name) => h("option", { value: name }, visible(name)));
+    const choice = h("select", { "aria-label": "Main program" }, ...options);
+    choice.addEventListener("change", () => {
+      this.editor.open(choice.value);
+      this.makeMain(choice.value);
+    });
+    return h("label", {}, `The main program, of ${all.length} with an entry point: `, choice);
+  }
+
   private makeMain(name: string): void {
     this.menu.open = false;
     this.model.files.setMain(name);
@@ -459,6 +475,8 @@ export class FileTabs {
     const lines = shortened(said);
     const list = lines.slice(0, MOST).map((text) => h("li", {}, ...quoted(visible(text))));
     if (lines.length > MOST) list.push(h("li", {}, `and ${lines.length - MOST} more`));
+    const mains = fresh ? this.mains() : null;
+    if (mains) list.unshift(h("li", {}, mains));
     this.tell(`${count}${other}`, list.length ? h("ul", {}, ...list) : null);
     if (!fresh && added.length) {
       this.show(files.has(added[0]!) ? added[0]! : files.open);

@@ -176,10 +176,13 @@ export function ownOf(texts: ReadonlyMap<string, string>): (name: string) => boo
 }
 
 /**
- * The likely main file: one of its own with an entry point that no other imports; the first with the fewest
- * folders.
+ * The likely main file: one of its own with an entry point, that no other imports if there is one; the first with
+ * the fewest folders.
  */
-export function mainOf(texts: ReadonlyMap<string, string>): string {
+export const mainOf = (texts: ReadonlyMap<string, string>): string => candidates(texts)[0] ?? MAIN;
+
+/** The files that can be the main one, those with an entry point; without any, all. The likely one comes first. */
+export function candidates(texts: ReadonlyMap<string, string>): string[] {
   const programs = [...texts.keys()].filter((name) => !isManifest(name));
   const wanted = new Set(
     [...texts].flatMap(([name, text]) =>
@@ -191,8 +194,8 @@ export function mainOf(texts: ReadonlyMap<string, string>): string {
   const isOwn = ownOf(texts);
   const rank = (name: string): number[] => [
     isOwn(name) ? 0 : 1,
-    wanted.has(name) ? 1 : 0,
     hasEntry(texts.get(name)!) ? 0 : 1,
+    wanted.has(name) ? 1 : 0,
     name.split("/").length,
     baseOf(name) === MAIN ? 0 : 1,
   ];
@@ -201,7 +204,9 @@ export function mainOf(texts: ReadonlyMap<string, string>): string {
     const at = a.rank.findIndex((one, k) => one !== b.rank[k]);
     return at >= 0 ? a.rank[at]! - b.rank[at]! : a.name < b.name ? -1 : 1;
   });
-  return ranked[0]?.name ?? MAIN;
+  const all = ranked.map(({ name }) => name);
+  const entered = all.filter((name) => hasEntry(texts.get(name)!));
+  return entered.length ? entered : all;
 }
 
 const hasEntry = (text: string): boolean => /^\s*(?:#\[[^\]]*\]\s*)*(?:entry\s|(?:def|let)\s+main\b)/m.test(text);

@@ -31,7 +31,9 @@ export type Marks = (
 /** So many statements are drawn at most, the first ones. */
 export const MOST_DRAWN = 150;
 const HEIGHT = 26;
-const CHARACTER = 7;
+const CHARACTER = 7.3;
+/** Characters of the sign before the name of an array that fusion was tried with. */
+const SIGN = 2;
 const LONGEST = 30;
 /** A drawing that is too wide is made smaller, down to this part of its size. */
 const SMALLEST = 0.85;
@@ -83,7 +85,11 @@ export async function drawing(
   const sizes = edges.map((edge) => carriedText(edge, called));
   const placed = await places({
     nodes: nodes.map(({ label }) => ({ width: cut(label).length * CHARACTER + 18, height: HEIGHT })),
-    edges: edges.map(({ source, target }, k) => ({ source, target, width: cut(sizes[k]!).length * 6 })),
+    edges: edges.map(({ source, target }, k) => ({
+      source,
+      target,
+      width: (cut(sizes[k]!).length + SIGN) * CHARACTER,
+    })),
   });
   const picture = s(
     "svg",

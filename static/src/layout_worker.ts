@@ -15,7 +15,7 @@ function placed({ nodes, edges }: Sizes): Placed {
   graph.setDefaultEdgeLabel(() => ({}));
   for (const [k, { width, height }] of nodes.entries()) graph.setNode(String(k), { width, height });
   for (const [k, { source, target, width }] of edges.entries()) {
-    graph.setEdge(String(source), String(target), { width, height: 14, labelpos: "c" }, String(k));
+    graph.setEdge(String(source), String(target), { width, height: 18, labelpos: "c" }, String(k));
   }
   layout(graph);
   const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number };

@@ -49,11 +49,11 @@ const REFUSED: [string, readonly number[] | string, string][] = [
     [...HEAD, 9, ...bytes(" f64"), ...Array<number>(72).fill(255)],
     "An array of 9 dimensions ends before its end.",
   ],
-  ["long.csv", "1\n".repeat(5_000_000), "long.csv has 10.0 MB; at most 4.00 MB of text are taken."],
+  ["long.csv", "1\n".repeat(6_000_000), "long.csv has 12.0 MB; at most 5.00 MB of text are taken."],
   [
     "long.npy",
-    npy("(1000, 700)", Array<number>(700_000).fill(0)),
-    "long.npy is 5.60 MB as text; at most 4.00 MB are taken.",
+    npy("(1000, 700)", Array<number>(700_000).fill(0.1234567)),
+    "long.npy is 7.00 MB as text; at most 5.00 MB are taken.",
   ],
   ["rank.npy", npy("(3,)", [0, 0, 0]), "The file holds []f64, and the parameter takes [][]f64."],
   ["negative.npy", npy("(1,-1)", [0.5]), "This .npy file has a shape with a negative size."],
@@ -100,4 +100,19 @@ test.each(FITTING)("numbers of a table fit %s in %i dimensions: %j", async (prim
   const asked = textOf(new File([text], "t.csv"), { prim, dims: Array<string>(rank).fill("") });
   if (value) expect(await asked).toBe(value);
   else await expect(asked).rejects.toThrow(`is out of the range of ${prim}.`);
+});
+
+test("a picture of 640 by 480 pixels fits, whatever its colours are", async () => {
+  const head = "{'descr': '|u1', 'fortran_order': False, 'shape': (480, 640, 3), }\n";
+  const data = new Uint8Array(10 + head.length + 480 * 640 * 3).fill(255);
+  data.set([0x93, ...bytes("NUMPY"), 1, 0, ...whole(2, head.length), ...bytes(head)]);
+  const text = await textOf(new File([data], "white.npy"), { dims: ["", "", "3"], prim: "u8" });
+  expect(text.slice(0, 28)).toBe("[[[255,255,255],[255,255,255");
+  expect(text.match(/255/g)!.length).toBe(480 * 640 * 3);
+});
+
+test("values that are few are with their type, and numbers that are none always", async () => {
+  expect(await read("two.npy", npy("(1, 2)", [0.5, 2]))).toBe("[[0.5f64, 2.0f64]]");
+  const many = await read("many.npy", npy("(1, 10001)", [NaN, Infinity, ...Array<number>(9999).fill(1)]));
+  expect(many.slice(0, 25)).toBe("[[f64.nan,f64.inf,1.0,1.0");
 });

@@ -234,6 +234,30 @@ def test_a_folder_is_taken_with_the_paths_of_its_files(page: Page, tmp_path: Pat
     compiled(page)
 
 
+def test_of_several_programs_in_a_folder_one_with_an_entry_point_is_main_and_others_are_offered(
+    page: Page,
+) -> None:
+    """Not the library that nobody imports; a test that imports the program is another program."""
+    files: dict[str, bytes | str] = {
+        "a_library.fut": "def unused (x: i32) = x\n",
+        "sums.fut": "entry main (x: i32) = x + 1\n",
+        "sums_test.fut": 'import "sums"\nentry test (x: i32) = x + 2\n',
+    }
+    load(page, files)
+    note = page.locator(".file-note")
+    choice = note.get_by_label("Main program")
+    expect(note).to_contain_text("The main program, of 2 with an entry point: ")
+    expect(choice.locator("option")).to_have_text(["sums_test.fut", "sums.fut"])
+    opened(page, "sums_test.fut")
+    choice.select_option("sums.fut")
+    opened(page, "sums.fut")
+    expect(tab(page, "sums.fut")).to_contain_text("the main program")
+    compiled(page)
+    page.locator(".file-menu summary").click()
+    inside = page.locator(".file-menu").get_by_label("Main program")
+    expect(inside).to_have_value("sums.fut")
+
+
 def test_a_program_has_so_many_files(page: Page) -> None:
     files: dict[str, bytes | str] = {f"f{k:03}.fut": f"def a{k} = {k}i32\n" for k in range(502)}
     drop(page, {"many.zip": zipped({"main.fut": "entry main = 1i32\n", **files})})

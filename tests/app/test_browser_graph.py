@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.app.browsing import MARKS, details, operations, violations, working, write
@@ -90,6 +91,63 @@ def test_a_link_keeps_the_graph_and_the_sums_that_were_seen(browser: Browser, ad
         )
         plain.get_by_role("link", name="Sums", exact=True).click()
         expect(plain.get_by_role("region", name="Slots of")).to_contain_text("#circle")
+
+
+APART = """() => {
+  const drawing = [...document.querySelectorAll("svg.graph")].find((one) => one.checkVisibility());
+  const boxes = [...drawing.querySelectorAll(".graph-edge text, .graph-node rect")]
+    .map((one) => [one.textContent || "node", one.getBoundingClientRect()]);
+  const meet = (a, b) => a.left < b.right - 1 && b.left < a.right - 1
+    && a.top < b.bottom - 2 && b.top < a.bottom - 2;
+  return boxes.flatMap(([name, a], k) =>
+    boxes.slice(k + 1).filter(([, b]) => meet(a, b)).map(([other]) => [name, other]));
+}"""
+"""Pairs of labels and statements that lie over each other."""
+
+
+@pytest.mark.parametrize("example", ["blocked_wavefront", "heat_by_parts"])
+def test_a_real_program_is_seen_whole_and_its_labels_lie_apart(
+    browser: Browser, address: str, example: str
+) -> None:
+    with working(browser, address) as page:
+        page.goto(f"{address}/examples/{example}")
+        details(page, "Graph")
+        pane = page.locator(".graphs")
+        menu = pane.get_by_label("Graph of")
+        menu.select_option("flat")
+        picture = pane.locator("svg.graph").first
+        expect(picture).to_be_visible()
+        assert page.evaluate(APART) == []
+        tools = pane.get_by_role("group", name="Size of the drawing").first
+        tools.get_by_role("button", name="All of the drawing").click()
+        place = pane.locator(".drawing").first
+        inside = "e => e.scrollWidth <= e.clientWidth + 1 && e.clientHeight <= innerHeight"
+        assert place.evaluate(inside)
+        shown = picture.bounding_box()
+        assert shown is not None
+        place.focus()
+        page.keyboard.press("+")
+        larger = picture.bounding_box()
+        assert larger is not None
+        assert abs(larger["width"] / shown["width"] - 1.25) < 0.02
+        page.keyboard.press("0")
+        assert place.evaluate(inside)
+
+
+def test_of_several_functions_that_of_the_entry_point_is_open(
+    browser: Browser, address: str
+) -> None:
+    with working(browser, address) as page:
+        names = ("first", "second", "third")
+        write(page, "".join(f"entry {one} (xs: []i32) = map (+ 1) xs\n" for one in names))
+        expect(stage(page)).to_contain_text("entry third")
+        details(page, "Graph")
+        pane = page.locator(".graphs")
+        pane.get_by_label("Graph of").select_option("flat")
+        expect(pane.get_by_role("img")).to_have_count(1)
+        expect(pane.locator("details > summary")).to_have_text(["second", "third"])
+        pane.locator("summary", has_text="third").click()
+        expect(pane.get_by_role("img", name=re.compile("^third: "))).to_be_visible()
 
 
 def test_a_link_keeps_what_fusion_did(browser: Browser, address: str) -> None:

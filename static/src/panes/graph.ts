@@ -10,6 +10,7 @@ import { sameText, type Model, type Text } from "../model";
 import { Pictured } from "../pictures";
 import { plainNames } from "../polynomial";
 import type { FlowBody, FlowFunction, FusionAttempt } from "../types";
+import { isLarge, Zoom } from "../zoom";
 import { AskingPane } from "./asking";
 import type { Keep, PaneKind, Share } from "./pane";
 
@@ -118,8 +119,7 @@ export class GraphPane extends AskingPane {
         of,
         own?.op === "dataflow" ? Promise.resolve(own.answer!) : client.ask("dataflow", { stage: wanted }, of),
       );
-      if (answer)
-        this.see(of, () => replace(this.place, ...answer.functions.flatMap((fun) => this.bodies(fun, "", NOTHING))));
+      if (answer) this.see(of, () => replace(this.place, ...this.functions(answer.functions, "", NOTHING)));
     }
   }
 
@@ -167,8 +167,8 @@ export class GraphPane extends AskingPane {
         { class: "quiet", role: "status" },
         attempts.length ? `Fusions done: ${done} of ${attempts.length} tried.` : "There was nothing to fuse.",
       ),
-      ...before.flatMap((fun) => this.bodies(fun, "Before, in ", marks)),
-      ...after.flatMap((fun) => this.bodies(fun, "After, in ", NOTHING)),
+      ...this.functions(before, "Before, in ", marks),
+      ...this.functions(after, "After, in ", NOTHING),
       attempts.length
         ? h(
             "div",
@@ -203,21 +203,25 @@ export class GraphPane extends AskingPane {
     );
   }
 
-  private bodies(fun: FlowFunction, title: string, marks: Marks): HTMLElement[] {
+  private bodies(fun: FlowFunction, title: string, marks: Marks, open: boolean): HTMLElement[] {
     const called = plainNames(Object.keys(fun.names), fun.names);
     const inner = new Set(fun.bodies.flatMap(({ nodes }) => nodes.flatMap(({ bodies }) => bodies ?? [])));
-    return fun.bodies.flatMap((body, k) =>
-      inner.has(k)
-        ? []
-        : [
-            h(
-              "section",
-              {},
-              h("h2", {}, named(body, title)),
-              ...this.body(fun, body, named(body, title), called, marks),
-            ),
-          ],
+    const draw = (body: FlowBody): HTMLElement[] => this.body(fun, body, named(body, title), called, marks);
+    return fun.bodies.flatMap((body, k) => {
+      if (inner.has(k)) return [];
+      if (open) return [h("section", {}, h("h2", {}, named(body, title)), ...draw(body))];
+      return [folded(named(body, title), () => draw(body))];
+    });
+  }
+
+  /** All functions; of several that of the chosen entry point is open, and the others are drawn when they are. */
+  private functions(all: readonly FlowFunction[], title: string, marks: Marks): HTMLElement[] {
+    const { entry } = this.model;
+    const first = Math.max(
+      0,
+      all.findIndex(({ name }) => name === entry),
     );
+    return all.flatMap((fun, k) => this.bodies(fun, title, marks, k === first));
   }
 
   /** A body as a drawing or table; those of its statements are below it, closed. */
@@ -255,6 +259,8 @@ export class GraphPane extends AskingPane {
       void drawing(body, title, called, marks, this.pictured, imperative ? "blocks and scalars" : "arrays").then(
         (picture) => {
           replace(inside, picture);
+          const [width, height] = ["width", "height"].map((name) => Number(picture.getAttribute(name)));
+          if (isLarge(width!, height!, inside)) inside.before(new Zoom(inside, picture, width!, height!).tools);
           this.pictured.light();
         },
       );

@@ -37,15 +37,15 @@ export async function textOf(file: File, leaf: Leaf | null): Promise<string> {
 
 /** Characters that the server takes as the inputs of a run. */
 const longest = (): number =>
-  Number(document.querySelector<HTMLMetaElement>("meta[name='longest-input']")?.content ?? 4_000_000);
+  Number(document.querySelector<HTMLMetaElement>("meta[name='longest-input']")?.content ?? 5_000_000);
 
 async function read(file: File, leaf: Leaf | null): Promise<string> {
   if (!file.size) throw new Error(`${file.name} is empty.`);
-  if (file.type.startsWith("image/")) return toText(await picture(file, leaf));
+  if (file.type.startsWith("image/")) return toText(await picture(file, leaf), true);
   const data = await file.arrayBuffer();
   const start = new Uint8Array(data, 0, Math.min(6, data.byteLength));
   if (start[0] === 0x93 && String.fromCharCode(...start.subarray(1)) === "NUMPY")
-    return toText(fitting(npy(data), leaf));
+    return toText(fitting(npy(data), leaf), true);
   const text = valuesIn(data)?.trim();
   if (text === undefined)
     throw new Error(`${file.name} is no text, no .npy file, no picture and not in Futhark's binary format.`);

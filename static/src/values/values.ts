@@ -233,12 +233,20 @@ export function fromText(text: string, type: string): Values | null {
     : null;
 }
 
-/** A value as a program takes it. */
-export function toText(values: Values): string {
+/** Elements from which on a text goes without their type, which the parameter says, and without blanks. */
+const MANY = 10_000;
+
+/** A value as a program takes it; `known`: of a parameter's own type. */
+export function toText(values: Values, known = false): string {
+  const short = known && values.size > MANY;
   if (!values.size && values.shape.length)
     return `empty(${values.shape.map((size) => `[${size}]`).join("")}${values.prim})`;
   let at = 0;
   const rows = ([size, ...inner]: readonly number[]): string =>
-    size === undefined ? values.typed(at++) : `[${Array.from({ length: size }, () => rows(inner)).join(", ")}]`;
+    size === undefined
+      ? short
+        ? values.text(at++)
+        : values.typed(at++)
+      : `[${Array.from({ length: size }, () => rows(inner)).join(short ? "," : ", ")}]`;
   return rows(values.shape);
 }
