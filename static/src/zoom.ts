@@ -29,13 +29,13 @@ export class Zoom {
     private readonly height: number,
   ) {
     const button = (label: string, title: string, act: () => void): HTMLElement =>
-      h("button", { title, "aria-label": title, onclick: act }, label);
+      h("button", { title, onclick: act }, label);
     this.tools = h(
       "div",
       { class: "zoom", role: "group", "aria-label": "Size of the drawing" },
-      button("Fit", "All of the drawing (0)", () => this.fit()),
-      button("−", "Smaller (-)", () => this.by(1 / STEP)),
-      button("+", "Larger (+)", () => this.by(STEP)),
+      button("Fit", "See all of the drawing (0)", () => this.fit()),
+      button("Smaller", "With the key -, or Ctrl and the wheel", () => this.by(1 / STEP)),
+      button("Larger", "With the key +, or Ctrl and the wheel", () => this.by(STEP)),
       this.said,
     );
     place.addEventListener("keydown", (event) => {

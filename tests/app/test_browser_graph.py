@@ -119,7 +119,7 @@ def test_a_real_program_is_seen_whole_and_its_labels_lie_apart(
         expect(picture).to_be_visible()
         assert page.evaluate(APART) == []
         tools = pane.get_by_role("group", name="Size of the drawing").first
-        tools.get_by_role("button", name="All of the drawing").click()
+        tools.get_by_role("button", name="Fit").click()
         place = pane.locator(".drawing").first
         inside = "e => e.scrollWidth <= e.clientWidth + 1 && e.clientHeight <= innerHeight"
         assert place.evaluate(inside)
