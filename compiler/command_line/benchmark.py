@@ -13,6 +13,7 @@ from typing import Any, TextIO
 from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompileError, UsageError
 from compiler.driver.disk import read_program
+from compiler.driver.targets import is_gpu
 from compiler.driver.tuning_file import with_tuning
 from compiler.explain import foretold_times
 from compiler.protocol.kinds import OfProgram
@@ -72,7 +73,7 @@ def _measured(
 
 def _foretold(asked: OfProgram, trial: Trial, path: Path, how: Measuring) -> EntryTime | None:
     """What a test takes on a GPU, where it is measured on one, or would be."""
-    if "cuda" not in (how.backend, how.against):
+    if not any(map(is_gpu, (how.backend, how.against))):
         return None
     try:
         manner = cases.Manner("c", seconds=how.deadline, load=beside(path))

@@ -107,6 +107,11 @@ LISTINGS = {made.id: (made, one.target) for one in BACK_ENDS for made in one.lis
 """Each listing by its id, with the target of whose text it is made."""
 
 
+def is_gpu(back_end: str) -> bool:
+    """Whether neighbouring threads of a back end run in step; those of the interpreter do not."""
+    return back_end in BY_ID and BY_ID[back_end].target.in_step
+
+
 def target_named(name: str) -> Target:
     """The target with that id; of "" the machine that stages before all choices assume."""
     return BY_ID[name].target if name else Target()

@@ -551,6 +551,12 @@ BY_RULE: dict[str, Tiny] = {
         "[1, 2]",
         target="cuda",
     ),
+    "kernels/large-tiles": Tiny(
+        "entry main [n][m][k] (xss: [n][k]f32) (yss: [k][m]f32) =\n"
+        "  map (\\xs -> map (\\ys -> f32.sum (map2 (*) xs ys)) (transpose yss)) xss",
+        "[[1f32, 2f32]] [[3f32], [4f32]]",
+        target="cuda",
+    ),
     "kernels/squares": Tiny(
         "entry main [n][m] (xss: [n][m]i32) = transpose xss", "[[1, 2], [3, 4]]", target="cuda"
     ),

@@ -9,6 +9,7 @@ from pathlib import Path
 from compiler.command_line.given import at_least
 from compiler.command_line.late import LateChoices, LateParser
 from compiler.command_line.status import OK
+from compiler.driver.targets import is_gpu
 from compiler.explain.device_sheets import BY_ID
 from compiler.explain.foretold_times import how_far
 from compiler.testing import autotune
@@ -53,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     at_least(args.seconds, "--seconds", 0)
     how = autotune.measuring(args.entry, args.seconds, args.runs, args.deadline)
     path = Path(args.file)
-    sheet = BY_ID[args.device] if args.backend == "cuda" else None
+    sheet = BY_ID[args.device] if is_gpu(args.backend) else None
     report = autotune.autotune(path, {"unsafe": args.unsafe}, how, _progress, sheet)
     if report is None:
         print(f"{path}: the program has no thresholds: there is nothing to tune.")
