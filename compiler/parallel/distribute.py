@@ -148,24 +148,37 @@ def flatten_task(sc: FlatteningScope, task: Task) -> HostCode:
 
 
 def _reads_whole_rows(sc: FlatteningScope, task: Task, pieces: Schedule) -> bool:
-    """Whether all that takes long inside are kernels that fold rows that lie together.
+    """Whether all that takes long inside are kernels that go through rows that lie together.
 
-    Threads in step that take a row each read such rows only after they have been transposed.
+    Threads in step that take a row each read such rows only after they have been transposed. At
+    least one folds: maps alone are a kernel of all elements in any case.
     """
     runs = [s for s in task.body.stms if isinstance(s.exp, ir.Soac | ir.Loop | ir.If)]
     kernels = {p.name for steps in pieces.parallel for step in steps for p in step.stm.pat}
     made: set[Name] = set()
+    folds, again = False, False
     for stm in runs:
-        fold = stm.exp
-        if not isinstance(fold, ir.Fold) or stm.pat[0].name not in kernels:
+        goes = stm.exp
+        if not isinstance(goes, ir.Fold | ir.Map) or stm.pat[0].name not in kernels:
             return False
-        roots = [sc.resolve(array) for array in fold.arrays if array not in made]
-        elements = all(isinstance(p.type, ir.Scalar) for p in fold.fn.params)
+        roots = [sc.resolve(array) for array in goes.arrays if array not in made]
+        elements = all(isinstance(p.type, ir.Scalar) for p in goes.fn.params)
         own = all(r.index == indices(task.nest) and r.array not in sc.turned for r in roots)
-        if not (fold.arrays and elements and own):
+        if not (goes.arrays and elements and own):
             return False
         made.update(param.name for param in stm.pat)
-    return bool(runs) and sc.ctx.target.in_step
+        folds = folds or isinstance(goes, ir.Fold)
+        again = again or isinstance(goes, ir.Map)
+    if not (folds and sc.ctx.target.in_step):
+        return False
+    return not again or sc.ctx.commit(versions.WHOLE_ROWS, task.prov, _ROWS) is not None
+
+
+_ROWS = Applied(
+    True,
+    "Rows that lie together are folded and gone through again. A GPU's thread for each would need "
+    "them in another order before, and what it makes behind: by default there is none.",
+)
 
 
 def _continues(pieces: Schedule) -> bool:

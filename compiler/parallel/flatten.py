@@ -15,7 +15,7 @@ from compiler.parallel.nest import FlatteningScope
 from compiler.parallel.operators import ELEMENTS, INTERCHANGE_REDUCE, SEGMENTED
 from compiler.parallel.sequentialise import ONE_LOOP
 from compiler.parallel.streams import STREAM
-from compiler.parallel.versions import INTRA_BLOCK, VERSIONS
+from compiler.parallel.versions import INTRA_BLOCK, VERSIONS, WHOLE_ROWS
 
 
 def flatten(prog: Prog, ctx: Ctx) -> Prog:
@@ -43,6 +43,6 @@ FLATTEN = Pass(
     flatten,
     (
         *(ATTRIBUTE, ELEMENTS, GROWING, *INNER_RULES, INTERCHANGE_REDUCE),
-        *(DISTRIBUTE, INTRA_BLOCK, NEST, ONE_LOOP, SEGMENTED, STREAM, VERSIONS),
+        *(DISTRIBUTE, INTRA_BLOCK, NEST, ONE_LOOP, SEGMENTED, STREAM, VERSIONS, WHOLE_ROWS),
     ),
 )

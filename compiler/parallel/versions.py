@@ -34,6 +34,10 @@ VERSIONS = Rule(
 INTRA_BLOCK = Rule(
     "flatten/intra-block", "Makes a version in which a block of GPU threads shares the inside."
 )
+WHOLE_ROWS = Rule(
+    "flatten/whole-rows",
+    "Rows that lie together, are folded and gone through again have no GPU thread each by default.",
+)
 
 NEVER = 1 << 40
 """More elements than a device has room for."""

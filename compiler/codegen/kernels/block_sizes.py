@@ -3,21 +3,27 @@
 Where a block of threads works on one point of a map, its threads share out the turns of the loops
 inside: those beyond the longest of these would do nothing but wait at barriers, in the place of
 threads of other blocks. The host computes how many find something to do, for each launch.
+
+Where there are so many points that a GPU is full of blocks anyway, fewer threads do: with several
+elements for each, less is spent on combining what threads have, and on waiting for each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeGuard
 
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import NOTHING, Applied, Missed, Outcome
-from compiler.base.rules import Rule
-from compiler.codegen.imp.nodes import Define
+from compiler.base.rules import Limit, Rule
+from compiler.codegen.imp.nodes import Define, For, Stm, While
+from compiler.codegen.index import parts_of
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.walk import statements
+from compiler.codegen.kernels.walk import launch_sized, shared_bytes, statements
 from compiler.codegen.traits import reads
-from compiler.ir.nodes import SE, Bin, Lit, Var
+from compiler.ir.build import conjunction
+from compiler.ir.nodes import SE, TRUE, ZERO, Bin, Lit, Select, Var
 from compiler.ir.show_scalar import show_se
 from compiler.ir.sizes import poly_of
 from compiler.ir.walk import map_se
@@ -26,31 +32,97 @@ FITTED = Rule(
     "kernels/fitted", "A block of threads for one point has no more threads than find work to do."
 )
 
+POINTS = Limit("kernels/fewer-threads/points", "points that have a block of threads each", 1 << 12)
+"""About as many blocks fit all multiprocessors of a GPU at once."""
+FEWER = Rule(
+    "kernels/fewer-threads",
+    "A thread of a block for one point has several elements where there are many points.",
+    limits=(POINTS,),
+)
+EACH = 8
+"""Elements of a thread then."""
+MOST_SHARED = 4 << 10
+"""Bytes of shared memory of a block up to which that many blocks find room at once."""
+
 
 def busy_threads(kernel: k.Kernel, most: int) -> Outcome[SE]:
     """How many threads of a block find something to do, where a block has `most` otherwise.
 
     By the kernel's parameters, which the host knows.
     """
-    stms = statements(kernel.body)
-    defined = {stm.name: stm.value for stm in stms if isinstance(stm, Define)}
-    shared_out = (stm for stm in stms if isinstance(stm, k.Stride) and _by_threads(stm.by))
-    ends = [_outside(stm.end, defined) for stm in shared_out]
-    given = {param.name for param in kernel.params if not param.block}
-    if not all(reads(end) <= given for end in ends):
+    sizes = _turns(kernel)
+    if sizes is None:
         because = "How many elements a block of threads goes through is known only inside of it."
         return Missed(because, NOTHING)
-    sizes = _longest(ends)
     if not sizes or any(isinstance(size, Lit) and int(size.value) >= most for size in sizes):
         return None
-    busy = sizes[0]
-    for size in sizes[1:]:
-        busy = Bin("max", "i64", busy, size)
+    busy = _largest(sizes)
     because = (
         f"No more threads of a block find something to do in `{kernel.name}` than the longest of "
         f"its loops has turns: a block has so many, in whole warps, and {most} at most."
     )
     return Applied(busy, because, (("turns", " or ".join(map(_shown, sizes))),))
+
+
+def fewer_threads(kernel: k.Kernel, points: SE, otherwise: SE, many: int) -> Outcome[SE]:
+    """How many threads a block has if there are `many` points; `otherwise` if there are not.
+
+    Of kernels whose elements cost little, so that none waits long for a thread's next one.
+    """
+    shared_out = [stm for stm in statements(kernel.body) if _is_shared_out(stm)]
+    inside = [one for stm in shared_out for one in statements(stm.body)]
+    slow = For | While | k.Stride | k.Barrier | k.Atomic | k.Exchange | k.Locked
+    sizes = _turns(kernel)
+    if not sizes or any(isinstance(one, slow) for one in inside):
+        return None
+    room = _room(kernel)
+    if room is None:
+        return Missed(
+            f"A thread of a block in `{kernel.name}` has few elements: how much shared memory a "
+            "block takes is known only inside of it, or leaves no room for many at once.",
+            NOTHING,
+        )
+    longest = _largest(sizes)
+    few = parts_of(longest, Lit(EACH, "i64"))
+    there = conjunction([Bin("<=", "i64", Lit(many, "i64"), points), room])
+    because = (
+        f"Where there are at least {many} points, a block of threads in `{kernel.name}` has a "
+        f"thread for {EACH} of its elements: so many blocks keep a GPU busy, and less is spent on "
+        "combining what threads have."
+    )
+    numbers = (("elements of a thread", str(EACH)),)
+    return Applied(Select(there, few, otherwise), because, numbers)
+
+
+def _room(kernel: k.Kernel) -> SE | None:
+    """Whether a block's shared memory leaves room for many at once; None if nobody knows before."""
+    left = MOST_SHARED - shared_bytes(kernel)
+    defined = {stm.name: stm.value for stm in statements(kernel.body) if isinstance(stm, Define)}
+    size = _outside(launch_sized(kernel)[1], defined)
+    if left < 0 or not reads(size) <= {param.name for param in kernel.params if not param.block}:
+        return None
+    return TRUE if size == ZERO else Bin("<=", "i64", size, Lit(left, "i64"))
+
+
+def _turns(kernel: k.Kernel) -> list[SE] | None:
+    """How long the loops are that threads share out, the longest; None if the host cannot know."""
+    stms = statements(kernel.body)
+    defined = {stm.name: stm.value for stm in stms if isinstance(stm, Define)}
+    ends = [_outside(stm.end, defined) for stm in stms if _is_shared_out(stm)]
+    given = {param.name for param in kernel.params if not param.block}
+    return _longest(ends) if all(reads(end) <= given for end in ends) else None
+
+
+def _largest(sizes: Sequence[SE]) -> SE:
+    largest, *others = sizes
+    for size in others:
+        largest = Bin("max", "i64", largest, size)
+    return largest
+
+
+def _is_shared_out(stm: Stm) -> TypeGuard[k.Stride]:
+    """Whether the threads of a block share out the turns of a loop."""
+    return isinstance(stm, k.Stride) and _by_threads(stm.by)
 
 
 def _by_threads(by: SE) -> bool:

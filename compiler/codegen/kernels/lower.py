@@ -24,7 +24,7 @@ from compiler.codegen.imp import nodes as imp
 from compiler.codegen.index import mul, product
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.bins import COUNT, LOCKS, needs_lock, update_bin
-from compiler.codegen.kernels.block_sizes import FITTED, busy_threads
+from compiler.codegen.kernels.block_sizes import FEWER, FITTED, POINTS, busy_threads, fewer_threads
 from compiler.codegen.kernels.blocks import map_code
 from compiler.codegen.kernels.folds import (
     BLOCKS,
@@ -97,6 +97,7 @@ KERNELS = Pass(
         STENCILS,
         SQUARES,
         FITTED,
+        FEWER,
         RESIDENT,
         ROUNDS,
         SUNK,
@@ -224,7 +225,11 @@ class _Lowering:
         points = product([size for _, size in kernel.dims])
         if not kernel.per_block:
             return k.Launch(made, "points", points, prov=kernel.prov)
-        busy = self.ctx.commit(FITTED, kernel.prov, busy_threads(made, self.target.threads))
+        threads, many = self.target.threads, self.ctx.options.limit(POINTS)
+        busy = self.ctx.commit(FITTED, kernel.prov, busy_threads(made, threads))
+        otherwise = Lit(threads, "i64") if busy is None else busy
+        fewer = fewer_threads(made, points, otherwise, many)
+        busy = self.ctx.commit(FEWER, kernel.prov, fewer) or busy
         return k.Launch(made, "blocks", points, busy=busy, prov=kernel.prov)
 
     def tiled(self, kernel: imp.Kernel, name: str) -> imp.Stms:

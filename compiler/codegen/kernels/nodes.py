@@ -293,8 +293,8 @@ class Kernel:
 class Launch(Stm):
     """Run a kernel by blocks of threads: `count` (times `times`), or enough for `count` threads.
 
-    `busy`: no more threads of a block than that find something to do, so that blocks may be so
-    small; None if they have as many as those of the device have.
+    `busy`: so many threads of a block are enough, in whole warps; None if they have as many as
+    those of the device have.
     """
 
     kernel: Kernel
