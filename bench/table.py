@@ -801,6 +801,7 @@ def thesis_part(data: dict[str, Any]) -> str:
     counts = ["program", "copied, MB", "allocations", "allocated, MB", "peak, MB"]
     places = ["program", "C: in place, not", "CUDA: in place, not", "C", "CUDA", "Futhark's"]
     busy = " Other programs kept the machine busy meanwhile." if data.get("busy") else ""
+    counted = f" (counted at commit {data['counted']})" if data.get("counted") else ""
     return f"""
 ## The thesis's programs, without and with short-circuiting
 
@@ -817,9 +818,64 @@ and with:
 
 Arrays that are built in their places and attempts that fail (`stridescope attempts` says why); then
 the allocations in the text of the program at the end, in all its versions together, and in that of
-`futhark dev --gpu-mem`:
+`futhark dev --gpu-mem`{counted}:
 
 {rows(places, built)}
+"""
+
+
+def tuners_part(data: dict[str, Any]) -> str:
+    """The autotuner beside a search that knows no trees."""
+    found = data["figures"]
+    trees = [
+        [
+            name,
+            r["trees"],
+            r["runs"],
+            r["search, times as many"],
+            r["most"],
+            f"{r['searches that never come as far']} of {5 * r['trees']}",
+            ", ".join(map(str, r["slower"])),
+        ]
+        for name, r in found.items()
+        if "trees" in r
+    ]
+    programs = [
+        [
+            name,
+            r.get("thresholds", "-"),
+            r["printed"]["thresholds"],
+            r.get("data sets", "-"),
+            r.get("runs", "-"),
+            r.get("search") if r.get("search") is not None else "-",
+            ", ".join(map(str, r["slower"])) if "slower" in r else "-",
+            r["printed"]["times faster"],
+        ]
+        for name, r in found.items()
+        if "printed" in r
+    ]
+    told = (
+        """ Programs are those of table 7.1 in
+futhark-benchmarks, tuned by times that are foretold for an H200. A dash: nothing to tune, or no
+data here, or launches that depend on it. Printed are thresholds, and how many times less time
+tuning takes."""
+        if programs
+        else ""
+    )
+    heads = ["trees", "number", "runs", "search: times as many", "most", "never as fast", "slower"]
+    here = ["program", "thresholds", "printed", "data sets", "runs", "search: runs", "slower"]
+    return f"""
+## The autotuner beside a search that knows no trees
+
+{where(data)}
+
+{rows(heads, trees)}
+
+{rows([*here, "printed: times faster"], programs) if programs else ""}
+
+Runs of `stridescope autotune`'s procedures, and of five searches in the manner of OpenTuner
+(`testing/search.py`) until they are as fast within one percent; how many times slower these are
+after as many runs as the autotuner's, median and worst.{told}
 """
 
 
@@ -890,6 +946,7 @@ def page() -> str:
         ("peers", peers_part),
         ("short_circuit", short_circuit_part),
         ("thesis", thesis_part),
+        ("tuners", tuners_part),
         ("public", public_part),
         ("computed", computed_part),
         ("edits", edits_part),

@@ -1,6 +1,6 @@
 """Tables 6.1 to 6.7 of the thesis: its seven programs without and with short-circuiting.
 
-    python -m bench.thesis FOLDER [NAME ..]
+    python -m bench.thesis FOLDER [NAME ..] [--counts]
 
 FOLDER is a clone of https://github.com/diku-dk/futhark-mem-sc22, whose programs are of 2022: names
 and forms that Futhark has no more are put in their place. Each program is compiled to C with and
@@ -8,7 +8,8 @@ without the pass, and run in turns, on inputs that are smaller than those of the
 take a GPU; with a device, CUDA is run as well. Times are medians. Copies, allocations and the peak
 are counted by the program. Beside that stand how many arrays are built in their places, for C and
 for CUDA, how many allocations the program text has at the end, and Futhark's where it is found.
-Each program is saved when it has been measured: with NAMEs, figures of others stay.
+Each program is saved when it has been measured: with NAMEs, figures of others stay. With `--counts`
+nothing is run: what is counted in the texts is counted anew, and all times stay.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.machine import RESULTS, save
+from bench.machine import RESULTS, describe, save
 from bench.short_circuit import counted
 from compiler.base.context import Options
 from compiler.base.stack import with_deep_stack
@@ -266,6 +267,21 @@ def theirs(folder: Path, one: Original) -> int | None:
     return done.stdout.count("alloc(") if done.returncode == 0 else None
 
 
+def recounted(folder: Path, one: Original, known: dict[str, Any]) -> dict[str, Any]:
+    """Known figures of a program, with what is counted in its texts anew."""
+    figures = {**known, "futhark_allocations": theirs(folder, one)}
+    for target in ("c", "cuda"):
+        figures[target] = {**known[target], **counts(folder, one, target)}
+    return figures
+
+
+def counts(folder: Path, one: Original, target: str) -> dict[str, Any]:
+    """What is counted in the texts of one program."""
+    work = compilation(folder, one, target, frozenset())
+    done, left = attempts(work)
+    return {"built": done, "left": left, "allocations": allocations(work)}
+
+
 def measure(folder: Path, one: Original) -> dict[str, Any]:
     """The figures of one program."""
     inputs = one.inputs(folder, np.random.default_rng(6))
@@ -276,9 +292,7 @@ def measure(folder: Path, one: Original) -> dict[str, Any]:
         "futhark_allocations": theirs(folder, one),
     }
     for target in ("c", "cuda"):
-        work = compilation(folder, one, target, frozenset())
-        done, left = attempts(work)
-        figures[target] = {"built": done, "left": left, "allocations": allocations(work)}
+        figures[target] = counts(folder, one, target)
         if not BACK_ENDS[target].missing():
             figures[target] |= timed(folder, one, target, inputs)
     return figures
@@ -314,16 +328,26 @@ def main() -> None:
     )
     parser.add_argument("folder", metavar="FOLDER", type=Path)
     parser.add_argument("names", metavar="NAME", nargs="*", help=", ".join(ORIGINALS))
+    parser.add_argument("--counts", action="store_true", help="count anew, run nothing")
     given = parser.parse_args()
     if unknown := set(given.names) - ORIGINALS.keys():
         parser.error(f"there is no {', '.join(sorted(unknown))}")
-    with_deep_stack(lambda: _all(given.folder, given.names or list(ORIGINALS)))
+    with_deep_stack(lambda: _all(given.folder, given.names or list(ORIGINALS), given.counts))
 
 
-def _all(folder: Path, names: Sequence[str]) -> None:
+def _all(folder: Path, names: Sequence[str], only_counts: bool) -> None:
     """Measure programs, and save each; figures of others stay."""
     path = RESULTS / "thesis.json"
     known = json.loads(path.read_text())["figures"] if path.exists() else {}
+    if only_counts:
+        data = json.loads(path.read_text())
+        for name in known.keys() & set(names):
+            known[name] = recounted(folder, ORIGINALS[name], known[name])
+            print(name, known[name], flush=True)
+        counted_at = describe()["commit"]
+        data |= {"counted": counted_at, "figures": {k: known[k] for k in ORIGINALS if k in known}}
+        path.write_text(json.dumps(data, indent=2) + "\n")
+        return
     for name in names:
         known[name] = measure(folder, ORIGINALS[name])
         print(name, known[name], flush=True)

@@ -132,7 +132,7 @@ def autotune(
     one = _Program(asked, how) if device is None else ForetoldProgram(asked, device)
     if not one.order:
         return None
-    sets = _data_sets(asked, path, how)
+    sets = tuning_inputs(asked, path, how)
     if not sets:
         raise UsageError(
             "No test of the program has an input to tune it on.",
@@ -153,7 +153,7 @@ def autotune(
     return TuningReport(found, tuple(sets), tuple(before), tuple(after), one.doubts)
 
 
-def _data_sets(asked: OfProgram, path: Path, how: Measuring) -> list[TuningInput]:
+def tuning_inputs(asked: OfProgram, path: Path, how: Measuring) -> list[TuningInput]:
     """The inputs of the tests, in their order."""
     spec = cases.spec(asked.source)
     found: list[TuningInput] = []
