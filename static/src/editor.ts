@@ -244,6 +244,7 @@ export class SourceEditor {
   }
 
   goTo(span: Span): void {
+    if (fileOf(span).startsWith("<")) return; // a stage's text, or an expression, which is no file
     this.open(this.model.files.nameOf(fileOf(span)));
     const range = fileOf(span) === this.path ? rangeOf(this.view.state.doc, span) : null;
     if (!range) return;

@@ -64,7 +64,13 @@ export class Page {
     opened: (id) => this.workbench.opened(id),
     leave: (go) => this.leave(go),
   });
-  readonly workbench = new Workbench(this.model, this.link, this.dock, () => this.arranged());
+  readonly workbench = new Workbench(
+    this.model,
+    this.link,
+    this.dock,
+    () => this.arranged(),
+    (edited) => this.setOptions({ edited }),
+  );
   private readonly texts = new Texts(this.model, () => this.workbench.choices());
   private readonly rail = new Rail(this.model, {
     open: (stage, beside) => this.openStage(stage, beside),

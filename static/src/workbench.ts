@@ -6,6 +6,7 @@ import type { Link } from "./link";
 import { topOf, toTop, type Top } from "./lit";
 import { BEFORE, PINNED, type Model } from "./model";
 import { StagePane } from "./panes/stage";
+import type { WriteTexts } from "./written";
 
 export interface PaneChoice {
   stage: string;
@@ -23,6 +24,7 @@ export class Workbench {
     private readonly link: Link,
     private readonly dock: Dock,
     private readonly changed: () => void,
+    private readonly write: WriteTexts,
   ) {}
 
   choices(): PaneChoice[] {
@@ -125,6 +127,7 @@ export class Workbench {
         closed: (closing) => this.close(closing),
         focused: (focused) => this.focus(focused),
       },
+      this.write,
       choice.stage,
       choice.compare,
     );

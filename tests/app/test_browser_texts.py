@@ -17,6 +17,7 @@ from tests.app.browsing import (
     details,
     hold,
     is_held,
+    more,
     pane,
     release,
     visiting,
@@ -189,3 +190,33 @@ def test_a_link_tells_the_same_of_a_selection_as_the_compiler(page: Page, browse
         details(frozen, "Selection")
         expect(fates(frozen)).to_have_count(len(told))
         assert fates(frozen).all_inner_texts() == told
+
+
+def test_a_stage_is_written_by_hand_and_told_where_it_is_wrong(
+    browser: Browser, address: str
+) -> None:
+    with working(browser, address) as page:
+        write(page, "entry main [n] (xs: [n]i32) : i32 = reduce (+) 0 (map (* 2) xs)\n")
+        compiled(page)
+        shown = pane(page)
+        shown.get_by_label("Stage", exact=True).select_option("flat")
+        expect(shown).to_contain_text("* 2i32")
+        more(shown, "✎ Edit this text")
+        field = shown.get_by_role("textbox", name="The text of Flattened")
+        text = field.input_value()
+        field.fill(text.replace("* 2i32", "* 7i32"))
+        expect(shown).to_contain_text("Written by hand")
+        shown.get_by_label("Stage", exact=True).select_option("imp")
+        expect(shown).to_contain_text("7i32")
+        shown.get_by_label("Stage", exact=True).select_option("flat")
+        expect(field).to_have_value(re.compile(r"\* 7i32"))
+        field.fill(text.replace("segred @grid (", "segred @grid "))
+        told = shown.locator(".written-problems")
+        expect(told).to_contain_text("expected `(`".replace("`", ""))
+        told.get_by_role("button", name="line 3").click()
+        expect(field).to_be_focused()
+        page.reload()
+        expect(field).to_have_value(re.compile("segred @grid i"))
+        shown.get_by_role("button", name="Take it back").click()
+        expect(field).to_be_hidden()
+        expect(shown).to_contain_text("* 2i32")

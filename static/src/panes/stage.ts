@@ -25,6 +25,7 @@ import { taking } from "../take";
 import type { Line } from "../types";
 import { readOnly, shared } from "../view";
 import { wrapping } from "../wrap";
+import { WrittenText, type WriteTexts } from "../written";
 
 interface Shown {
   lines: readonly Line[];
@@ -64,6 +65,7 @@ export class StagePane {
   private readonly against = h("select", { "aria-label": "Compare with", class: "against-select" });
   private readonly note = h("p", { class: "pane-note" });
   private readonly flow: FlowBar;
+  private readonly written: WrittenText;
   private readonly flowing = h(
     "button",
     {
@@ -83,6 +85,7 @@ export class StagePane {
     private readonly model: Model,
     private readonly link: Link,
     private readonly events: StagePaneEvents,
+    write: WriteTexts,
     public stage: string,
     public compare = "",
   ) {
@@ -91,6 +94,12 @@ export class StagePane {
       model,
       () => this.view,
       () => this.shown.lines,
+    );
+    this.written = new WrittenText(
+      model,
+      write,
+      () => this.taken.text,
+      (open) => (body.hidden = open),
     );
     const close = h("button", { onclick: () => events.closed(this) }, "× Close this pane");
     const names = h(
@@ -137,6 +146,7 @@ export class StagePane {
             choices(
               h("label", { class: "against" }, h("span", {}, "Compare with"), this.against),
               this.flowing,
+              this.written.button,
               asides,
               names,
               taking(() => ({
@@ -152,6 +162,7 @@ export class StagePane {
       ),
       this.note,
       this.flow.element,
+      this.written.element,
       body,
     );
     this.view = new EditorView({ parent: body, state: this.state() });
@@ -219,7 +230,11 @@ export class StagePane {
       this.model.on("pinned", () => this.update()),
       this.model.on("frozen", () => this.update()),
       this.model.on("status", () => this.describe()),
-      this.model.on("source", () => this.describe()),
+      this.model.on("source", () => {
+        this.written.follow(this.stage);
+        this.describe();
+      }),
+      this.model.on("problems", () => this.written.follow(this.stage)),
       this.link.on(() => this.light()),
     );
     this.view.contentDOM.addEventListener("mousemove", (event) => {
@@ -244,6 +259,7 @@ export class StagePane {
 
   private update(): void {
     this.choices();
+    this.written.follow(this.stage);
     this.flow.follow(this.stage);
     this.flowing.hidden =
       this.model.info(this.stage)?.kind !== "ir" ||
