@@ -27,6 +27,7 @@ import numpy as np
 from bench import futhark, recorded
 from bench.machine import save
 from compiler.base.context import Options
+from compiler.base.stack import with_deep_stack
 from compiler.base.text import plain
 from compiler.driver.disk import read_program
 from compiler.driver.pipeline import Compilation
@@ -215,8 +216,8 @@ def _loops(depth: int) -> str:
 LONG = "entry main (x: f64) (n: i64) = vjp (\\x -> loop a = x for i < n do f64.sin (a * x)) x 1"
 
 
-def growth() -> dict[str, Any]:
-    """CPU milliseconds up to C by size, and bytes of loops by rounds."""
+def growth() -> None:
+    """Print CPU milliseconds up to C by size, and bytes of loops by rounds."""
 
     def compile_ms(source: str) -> float:
         start = time.process_time()
@@ -227,14 +228,11 @@ def growth() -> dict[str, Any]:
     code = plain(Compilation(LONG).result("c").text)
     point = [np.float64(1.1)]
     rounds = [10**k for k in range(1, 8)]
-    return {
-        "statements": {n: compile_ms(_statements(n)) for n in (10, 100, 1000)},
-        "nested vjp": {n: compile_ms(_nested(n)) for n in (1, 2, 3)},
-        "nested loops": {n: compile_ms(_loops(n)) for n in (1, 2, 3, 4)},
-        "bytes by rounds": {
-            n: run_c(code, "main", [*point, np.int64(n)]).peak_bytes for n in rounds
-        },
-    }
+    print("statements", {n: compile_ms(_statements(n)) for n in (10, 100, 1000)}, flush=True)
+    print("nested vjp", {n: compile_ms(_nested(n)) for n in (1, 2, 3)}, flush=True)
+    print("nested loops", {n: compile_ms(_loops(n)) for n in (1, 2, 3, 4)}, flush=True)
+    held = {n: run_c(code, "main", [*point, np.int64(n)]).peak_bytes for n in rounds}
+    print("bytes by rounds", held)
 
 
 def _gradients(seeds: range) -> dict[tuple[str, str], Row]:
@@ -258,8 +256,7 @@ def main() -> None:
         todo = recorded.left(given.log, at, [RANDOM], batches)
         recorded.tell(recorded.run(_gradients, todo, at, given.log, given.jobs))
     if given.growth:
-        for what, row in growth().items():
-            print(what, row)
+        with_deep_stack(growth)
     if given.benchmarks:
         rows: list[dict[str, Any]] = []
         with tempfile.TemporaryDirectory() as scratch:
