@@ -188,11 +188,17 @@ def _batch(asked: programs.BatchRequest, tell: Tell | None) -> programs.BatchAns
         if operation is not None and not operation.batched:
             raise UsageError(f"`{operation.id}` is asked for alone.")
 
-        def part(told: Json, number: int = number) -> None:
-            if stream:
+        before: Json = {}
+
+        def part(told: Json, number: int = number, before: Json = before) -> None:
+            if asked.whole and told.get("partial"):
+                before.update(told["stages"])
+            elif stream:
                 stream({"ok": True, "partial": True, "request": number, "answer": told})
 
         told = answer(_member(asked, one, operation), part)
+        if before and not told.get("ok"):  # what came before the error stays
+            told = {**told, "stages": before}
         if not stream:
             answers.append(told)
         elif told.get("ok") and one.get("op") == "show" and not asked.whole:
@@ -204,8 +210,7 @@ def _batch(asked: programs.BatchRequest, tell: Tell | None) -> programs.BatchAns
 
 def _member(batch: programs.BatchRequest, one: Json, operation: Operation[Any] | None) -> Json:
     """A request with what it has from its batch."""
-    shared = {name: getattr(batch, name) for name in fields(OfProgram)}
-    shared["stream"] = batch.stream and not batch.whole
+    shared = {name: getattr(batch, name) for name in (*fields(OfProgram), "stream")}
     own = {name: value for name, value in one.items() if name not in (*shared, "path")}
     known = fields(operation.request) if operation is not None else {}
     return {**own, **{name: value for name, value in shared.items() if name in known}}
