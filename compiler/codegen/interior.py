@@ -2,9 +2,9 @@
 
 A stencil that reads `xs[max(j - 1, 0)]` and `xs[min(j + 1, n - 1)]`, or that asks `j > 0 && j <
 n - 1`, does so for its first and last points. For all others `max(j - 1, 0)` is `j - 1`, the
-condition holds, neighbouring points read neighbouring cells, and the loop vectorises. So the range
-of the last index is split in three. A condition `j > m`, with `m` the same for all points of the
-loop, splits it in two.
+condition holds, neighbouring points read neighbouring cells, and the loop vectorises; so does one
+that reads `xs[(j + 1) % m]`. So the range of the last index is split in three. A condition `j > m`,
+with `m` the same for all points of the loop, splits it in two.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _with(body: Stms, cond: SE, holds: bool) -> Stms:
 
 
 class _Clamps:
-    """Collects the conditions under which `min`, `max` and borders of the index do nothing."""
+    """Collects the conditions under which `min`, `max`, `%` and borders of the index are idle."""
 
     def __init__(self, index: Name, end: SE, bound: set[Name]) -> None:
         self.index = index
@@ -128,6 +128,12 @@ class _Clamps:
                     else:
                         self.highs[less(limit, shift - 1)] = None
                     return value
+        if isinstance(se, Bin) and se.at == "i64" and se.op in ("%", "%%"):
+            shift = self.shift(se.lhs)
+            if shift and abs(shift) <= NEAR and self.same(se.rhs):
+                self.lows[less(Lit(0, "i64"), shift)] = None
+                self.highs[less(se.rhs, shift)] = None
+                return se.lhs
         if isinstance(se, (Lit, Var)):
             return self.known.get(se.name, se) if isinstance(se, Var) else se
         if isinstance(se, Bin) and (settled := self.inside(se)) is not None:

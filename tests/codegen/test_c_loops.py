@@ -317,6 +317,12 @@ CONDITIONS = (
     "j == k",
     "i64.max 0 (j - 1) > 2",
     "if j > 2 then j < m - 1 else i > j",
+    "(j + 1) % m > 2",
+    "(j - 2) % m < 3",
+    "(j + 1) % 3 == 0",
+    "(j - 1) %% m < 1 && j > 0",
+    "(i + 1) % n == 0 && (j - 1) % n == 1",
+    "xs[i, (j + 1) % m] > xs[(i - 1) % n, (j - 1) % m]",
 )
 BORDERS = "\n".join(
     f"entry f{number} [n][m] (xs: [n][m]i32) (k: i64) =\n"
@@ -329,6 +335,14 @@ ASKED = (
     "    then xs[i - 1, j] + xs[i + 1, j] + xs[i, j - 1] + xs[i, j + 1] else xs[i, j])"
 )
 HALF = "entry main [n] (xs: [n]i32) (m: i64) = tabulate n (\\i -> if i > m then 0 else xs[i] * 3)"
+
+
+TURNED = "entry main [n] (xs: [n]i32) = tabulate n (\\i -> xs[(i + 1) % n] + xs[(i - 1) % n])"
+
+
+def test_neighbours_round_a_corner_are_found_without_dividing() -> None:
+    inside = c_text(TURNED).split("#pragma omp simd")[1]
+    assert "mod_i64" not in inside[: inside.index("}")]
 
 
 @pytest.mark.parametrize("source", [ASKED, HALF])
