@@ -21,7 +21,7 @@ from compiler.codegen.index import sub
 from compiler.codegen.traits import reads, traits_of
 from compiler.ir.build import both, either
 from compiler.ir.may_fail import cannot_fail
-from compiler.ir.nodes import FALSE, SE, TRUE, Bin, Lit, Select, Un, Var
+from compiler.ir.nodes import FALSE, SE, TRUE, ZERO, Bin, Lit, Select, Un, Var
 from compiler.ir.sizes import HIGH, LOW, poly_of
 from compiler.ir.walk import map_subexpressions, se_parts
 
@@ -131,7 +131,7 @@ class _Clamps:
         if isinstance(se, Bin) and se.at == "i64" and se.op in ("%", "%%"):
             shift = self.shift(se.lhs)
             if shift and abs(shift) <= NEAR and self.same(se.rhs):
-                self.lows[less(Lit(0, "i64"), shift)] = None
+                self.lows[less(ZERO, shift)] = None
                 self.highs[less(se.rhs, shift)] = None
                 return se.lhs
         if isinstance(se, (Lit, Var)):
