@@ -6,9 +6,9 @@ The parts: `results` against the interpreter, also with scans in one pass; `time
 copy, and Futhark's where it is on the PATH; `subnormals`; `graphs`, what loops of launches take
 with and without; `arrays`, those of CuPy and others, and what a call costs; `drills`, what becomes
 of a hang, of too large an array, and of three workers at a time; `sanitizers` and `sectors` by
-NVIDIA's tools where they are. A part that fails says why, and the others go on. Writes
-`bench/results/device.json` and the part about devices of `docs/performance.md`. Without a GPU it
-says why, and its exit status is 69.
+NVIDIA's tools where they are; `libraries`, the tasks of `bench.libraries` beside them. A part that
+fails says why, and the others go on. Writes `bench/results/device.json` and the part about devices
+of `docs/performance.md`. Without a GPU it says why, and its exit status is 69.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from typing import Any
 
 import numpy as np
 
-from bench import accesses
+from bench import accesses, libraries
 from bench.device_arrays import arrays
 from bench.futhark import Program, compiled
-from bench.machine import ROOT, save, words
+from bench.machine import ROOT, UNAVAILABLE, save, words
 from compiler.base.context import Options
 from compiler.base.errors import CompileError
 from compiler.base.text import plain
@@ -48,7 +48,6 @@ from compiler.runtime.opened import gpus
 from compiler.semantics import interp
 from compiler.testing.compare import same
 
-UNAVAILABLE = 69
 RUNS = 11
 LAUNCHES = 2000
 TITLE = "## On a device"
@@ -295,6 +294,7 @@ def measure(
         **({"arrays": lambda: arrays(toolkit)} if tools else {}),
         "drills": lambda: drills(toolkit, place.bytes, workers),
         **({"sanitizers": sanitizers, "sectors": sectors} if tools else {}),
+        **({"libraries": lambda: dict(libraries.measured("", RUNS))} if tools else {}),
     }
     figures: dict[str, Any] = {
         "device": f"{place.name}, {place.bytes >> 20:,} MB",
@@ -325,6 +325,8 @@ def part(figures: dict[str, Any], command: str) -> str:
     told = [tell(done[name]) for name, tell in said.items() if name in done]
     if "subnormals" in done:
         lines.append(f"- Subnormals: {done['subnormals'] or 'they stay'}.")
+    for name, one in done.get("libraries", {}).items():
+        lines.append(f"- libraries, {name}: {json.dumps(one)}")
     for name in ("sanitizers", "sectors"):
         for key, value in done.get(name, {}).items():
             lines.append(f"- {name}, {key}: {value or 'nothing found'}")

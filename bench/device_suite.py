@@ -29,8 +29,7 @@ from statistics import median
 from typing import Any
 
 from bench import accesses, peer_bytes
-from bench.device import UNAVAILABLE
-from bench.machine import save
+from bench.machine import UNAVAILABLE, save
 from bench.peer_bytes import How, Work
 from compiler.base.errors import CompileError
 from compiler.base.stack import with_deep_stack

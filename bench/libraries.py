@@ -24,8 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.device import UNAVAILABLE
-from bench.machine import EXAMPLES, RESULTS, save
+from bench.machine import EXAMPLES, RESULTS, UNAVAILABLE, save
 from compiler.base.errors import CompileError
 from compiler.base.stack import with_deep_stack
 from compiler.base.text import plain

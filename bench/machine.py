@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
+UNAVAILABLE = 69
+"""The exit status of a command whose machine has no GPU."""
 RESULTS = Path(__file__).parent / "results"
 EXAMPLES = ROOT / "app" / "examples"
 

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from bench import device
-from bench.machine import ROOT, save
+from bench.machine import ROOT, UNAVAILABLE, save
 from compiler.runtime import device_process
 from compiler.runtime.device_process import GPUS
 
@@ -202,7 +202,7 @@ def main() -> int:
     why = device_process.why_not() or ("" if shutil.which("ncu") else "there is no ncu on the PATH")
     if why:
         print(f"Nothing is measured: {why}", file=sys.stderr)
-        return device.UNAVAILABLE
+        return UNAVAILABLE
     place = device_process.found(GPUS)[0]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         figures = dict(zip(names, pool.map(compared, names), strict=True))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bench import accesses, device, device_arrays, device_suite, sectors
+from bench import accesses, device, device_arrays, device_suite, libraries, sectors
 from bench.device_suite import Found, Ready
+from bench.machine import UNAVAILABLE
 from bench.peer_bytes import Work
 from compiler.protocol.kinds import OfProgram
 from compiler.runtime import device_process
@@ -110,7 +112,7 @@ def test_without_a_device_it_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.argv", ["device"])
-    assert device.main() == device.UNAVAILABLE
+    assert device.main() == UNAVAILABLE
     assert device_process.why_not() in capsys.readouterr().err
 
 
@@ -119,3 +121,21 @@ def test_programs_of_all_forms_wait_for_a_device() -> None:
     if not build.why_not():
         warps = -(-sectors.VECTOR["n"] // 32)
         assert sectors.observed("map i8") == 2 * warps
+
+
+@pytest.mark.skipif(bool(build.why_not()), reason=build.why_not())
+def test_tasks_of_libraries_run_and_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = {"row sums": "[3][5]f32", "matvec": "[3][5]f32 [5]f32", "filter": "[90]i32<9"}
+    small = {
+        name: replace(task, takes=next(takes for key, takes in few.items() if key in name))
+        for name, task in libraries.TASKS.items()
+        if any(key in name for key in few) and "transposed" not in name
+    }
+    monkeypatch.setattr(libraries, "TASKS", small)
+    found = dict(libraries.measured("", 2, kit=Toolkit(build.driver(), image)))
+    assert len(found) == 3
+    assert all(one["ok"] and one["ours"] > 0 for one in found.values())
+    broken = {"sum": replace(small["matvec 8192"], numpy=lambda a, x: a @ x + 1)}
+    monkeypatch.setattr(libraries, "TASKS", broken)
+    ((_, one),) = libraries.measured("", 2, kit=Toolkit(build.driver(), image))
+    assert one["ok"] is False
