@@ -314,7 +314,9 @@ def timed(folder: Path, one: Original, target: str, inputs: list[Value]) -> dict
             runs = min(MOST_RUNS, max(1, int(BATCH_MS / first[key].ms))) + 1
             times[key] += back_end.run(text, "main", inputs, 600.0, runs).times[1:]
     found: dict[str, Any] = {f"{k}_ms": round(statistics.median(t), 3) for k, t in times.items()}
-    found["impact"] = round(found["without_ms"] / found["with_ms"], 2)
+    found["impact"] = round(
+        statistics.median(times["without"]) / statistics.median(times["with"]), 2
+    )
     if target == "c":
         for key, text in texts.items():
             found[key] = counted(plain(text), "main", inputs)

@@ -177,10 +177,10 @@ class Prover:
         self._work[0] -= 1
         if self._work[0] < 0 or len(p.terms) > LARGEST or self.facts.refutes(p):
             return None
-        work, left = self._vain.get((p, depth, rounded), (WORK, 0))
-        if work <= self._work[0] and left < self._left:
-            self._work[0] -= work
-            self._left -= left
+        vain = self._vain.get((p, depth, rounded))
+        if vain is not None and vain[0] <= self._work[0] and vain[1] < self._left:
+            self._work[0] -= vain[0]
+            self._left -= vain[1]
             return None
         work, left = self._work[0], self._left
         found = self._read_off(p) or self._of_bounds().shift(p)

@@ -281,6 +281,12 @@ BY_RULE: dict[str, Tiny] = {
     ),
     "fuse/side-by-side": Tiny("entry main (xs: []i32) = (i32.sum xs, i32.maximum xs)", "[1, 5, 3]"),
     # --- kernels ------------------------------------------------------------------------------
+    "flatten/whole-rows": Tiny(
+        "entry main [n][m] (xss: [n][m]f32): [n][m]f32 =\n"
+        "  map (\\xs -> let s = f32.sum xs in map (/ s) xs) xss",
+        "[[1f32, 3f32], [2f32, 2f32]]",
+        target="cuda",
+    ),
     "flatten/attribute": Tiny(
         "entry main [n][m] (xss: [n][m]i32) =\n  #[sequential_inner] map (\\xs -> i32.sum xs) xss",
         "[[1, 2], [3, 4]]",
@@ -549,6 +555,12 @@ BY_RULE: dict[str, Tiny] = {
     "kernels/resident": Tiny(
         "entry main (xs: []i32) = let most = i32.maximum xs in map (+ most) xs",
         "[1, 2]",
+        target="cuda",
+    ),
+    "kernels/fewer-threads": Tiny(
+        "entry main [n][m] (xss: [n][m]f32): [n][m]f32 =\n"
+        "  map (\\xs -> let s = f32.sum xs in map (/ s) xs) xss",
+        "[[1f32, 3f32], [2f32, 2f32]]",
         target="cuda",
     ),
     "kernels/large-tiles": Tiny(

@@ -132,10 +132,11 @@ def program(seed: int, name: str = "") -> Derived:
 
     Then there is `all` alone, else the other entry points.
     """
-    made = _Function(seed, name)
+    own = f"_{name}" if name else ""
+    made = _Function(seed, own)
     body = made.body(made.random.randrange(2, 7))
     at = f"(w: f64) (xs: [{SIZE}]f64)"
-    function = f"type side{name} = #left f64 | #right f64 f64\ndef f{name} (w: f64, xs: [{SIZE}]f64) =\n{body}\n"
+    function = f"type side{own} = #left f64 | #right f64 f64\ndef f{own} (w: f64, xs: [{SIZE}]f64) =\n{body}\n"
     entries = (
         f"entry plain {at} = f (w, xs)\n"
         f"entry reverse {at} = vjp f (w, xs) 1\n"
@@ -144,8 +145,8 @@ def program(seed: int, name: str = "") -> Derived:
     )
     together = (
         f"entry all{name} {at} (v: f64) (ys: [{SIZE}]f64) (steps: []f64) =\n"
-        f"  let at t = f{name} (w + t * v, map2 (\\x y -> x + t * y) xs ys)\n"
-        f"  in (vjp f{name} (w, xs) 1, jvp f{name} (w, xs) (v, ys), map (\\h -> (at h - at (-h)) / (2 * h)) steps)\n"
+        f"  let at t = f{own} (w + t * v, map2 (\\x y -> x + t * y) xs ys)\n"
+        f"  in (vjp f{own} (w, xs) 1, jvp f{own} (w, xs) (v, ys), map (\\h -> (at h - at (-h)) / (2 * h)) steps)\n"
     )
     source = function + (together if name else entries)
     numbers = np.random.default_rng(seed)

@@ -28,7 +28,7 @@ def test_a_batch_agrees_in_c_and_under_the_observer() -> None:
 def test_a_wrong_slope_is_found() -> None:
     made = program(1, "1")
     work = Compilation(made.source)
-    wrong = made.source.replace("in (vjp f1 (w, xs) 1", "in (vjp f1 (w, xs) 1.001")
+    wrong = made.source.replace("in (vjp f_1 (w, xs) 1", "in (vjp f_1 (w, xs) 1.001")
     assert wrong != made.source
     code = plain(Compilation(wrong).result("c").prog)
     ((where, _),) = check(work, code, made, 1)

@@ -150,3 +150,16 @@ def test_what_is_derived_is_told_at_its_place() -> None:
     work.result("ad")
     (told,) = [remark for remark in work.remarks() if remark.rule == "ad/reverse"]
     assert told.at[0].col == 27
+
+
+def test_behind_a_minimum_the_function_is_derived_at_one_row() -> None:
+    source = (
+        "entry main (xs: []f64) ="
+        " vjp (\\ys -> f64.minimum (map (\\y -> f64.sum (map (* y) ys)) ys)) xs 1"
+    )
+    for off in (frozenset[str](), frozenset(("ad/one-row",))):
+        work = compiled(source, Options(disabled=off))
+        (found,) = interp.run(work.result("fused").prog, "main", [np.array([1, 2, 3], F)])
+        assert found.tolist() == [7, 1, 1]
+        told = {(remark.rule, remark.kind) for remark in work.remarks()}
+        assert (("ad/one-row", "applied") in told) == (not off)

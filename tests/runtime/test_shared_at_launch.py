@@ -60,8 +60,9 @@ def test_device_memory_has_the_results_alone_where_the_rest_fits(
     seen = observe(text(), "main", args)
     same(results(seen), interp.run(compiled(BACK).result("soa").prog, "main", args))
     if m:
-        assert len(seen.launches) == 1
-        assert written(seen) == 128 * m + (0 if fits else 128 * (m + k))
+        one_kernel = len(seen.launches) == 1
+        assert one_kernel == fits
+        assert not one_kernel or written(seen) == 128 * m
 
 
 @pytest.mark.parametrize(("m", "k"), [(0, 1), (1, 1), (5, 37), (70, 33)])
@@ -91,7 +92,7 @@ def test_remarks_tell_what_is_shared() -> None:
         one for one in work.remarks() if one.rule == WHERE and "threads of a block" in one.because
     ]
     assert len(told) == 2
-    assert all("a version of the kernel has it in device memory" in one.because for one in told)
+    assert all("else another version of the code is taken" in one.because for one in told)
 
 
 SORTED = (

@@ -168,12 +168,11 @@ def used(arguments: Iterable[Argument]) -> list[Name]:
     return list(dict.fromkeys(one.text for one in known if one.kind == "between" and one.text))
 
 
-def tell(s: State, stm: ir.Stm, arguments: Sequence[Argument]) -> None:
-    """Say of which arrays something had to be known for a check to go away."""
-    if arrays := used(arguments):
-        names = " and ".join(f"`{base_of(name)}`" for name in arrays)
-        said = f"Check removed: how {names} is made says between which numbers its elements lie."
-        s.commit(ELEMENTS, stm.prov, Applied(True, said))
+def removed(s: State, stm: ir.Stm, arrays: Sequence[Name]) -> bool:
+    """Whether a check may go away for which something had to be known of `arrays`; it is told."""
+    names = " and ".join(f"`{base_of(name)}`" for name in arrays)
+    said = f"Check removed: how {names} is made says between which numbers its elements lie."
+    return s.commit(ELEMENTS, stm.prov, Applied(True, said)) is not None
 
 
 # --- parallel operators --------------------------------------------------------------------------
@@ -420,7 +419,9 @@ def learn_total(s: State, pat: Sequence[ir.Param], exp: ir.If) -> None:
         first, second = exp.then.results[k], exp.orelse.results[k]
         if param.type != ir.I64 or first != ir.ZERO or not isinstance(second, ir.Var):
             continue
-        last = next((one for one in exp.orelse.stms if one.pat[0].name == second.name), None)
+        last = next(
+            (one for one in exp.orelse.stms if one.pat and one.pat[0].name == second.name), None
+        )
         if last is None or not isinstance(last.exp, ir.Index) or len(last.exp.at) != 1:
             continue
         counts, kind = last.exp.array, s.types.get(last.exp.array)

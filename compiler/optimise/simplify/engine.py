@@ -160,10 +160,15 @@ def _assert(s: State, stm: ir.Stm) -> None:
     assert isinstance(exp, ir.Assert)
     shown = len(s.facts.shown)
     cond = scalar(s, exp.cond)
-    if s.rewritten(stm, ir.Assert(cond, exp.message)) is not None:
+    why = tuple(s.facts.shown[shown:])
+    if cond == ir.TRUE and (arrays := elements.used(why)):
+        is_gone = elements.removed(s, stm, arrays)
+        cond = exp.cond
+    else:
+        is_gone = s.rewritten(stm, ir.Assert(cond, exp.message)) is not None
+    if is_gone:
         why = tuple(s.facts.shown[shown:])
         s.ctx.fates.append(Fate(stm.prov, "dropped" if why else "repeated", why))
-        elements.tell(s, stm, why)
         s.pulled.clear()
         return
     message = tuple(part if isinstance(part, str) else scalar(s, part) for part in exp.message)
