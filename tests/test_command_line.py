@@ -76,7 +76,7 @@ def test_wrong_input_is_status_1(
         (["--threshold", "other=3"], "has no threshold `other`"),
         (["--threshold", "a=3", "--threshold", "a=4"], "given twice for `a`"),
         (["--limit", "shortcircuit/budget/steps"], "NAME=NUMBER"),
-        (["--limit", "budget=1"], "The limits are simplify/keep-function/program, "),
+        (["--limit", "budget=1"], "The limits are ad/checkpoints/whole, "),
         (["--limit", "shortcircuit/budget/stepps=1"], "Did you mean `shortcircuit/budget/steps`?"),
         (["--limit", "shortcircuit/budget/steps=100001"], "may be 0 to 100000"),
         (["--fuel", "-1"], "0 or more"),
