@@ -115,11 +115,24 @@ def _run(compiler: Compiler, text: str, target: Path, more: Sequence[str] = ()) 
 
     Its temporary files lie beside the target, in a folder that goes with the job.
     """
-    effort = "-O3" if len(text) < LONG_TEXT else "-O1"
-    command = [*compiler.command, effort, *compiler.flags, *more, "-x", "c", "-", "-o", str(target)]
+    command = [
+        *compiler.command,
+        _effort(text),
+        *compiler.flags,
+        *more,
+        "-x",
+        "c",
+        "-",
+        "-o",
+        str(target),
+    ]
     command += compiler.libraries
     status, _, said = tools.run(command, text.encode(), target.parent, "the C compiler")
     return said.decode(errors="replace") or f"exit status {status}" if status else ""
+
+
+def _effort(text: str) -> str:
+    return "-O3" if len(text) < LONG_TEXT else "-O1"
 
 
 def assembly(text: str) -> str:
@@ -139,7 +152,8 @@ def compile_c(text: str, more: Sequence[str] = ()) -> Path:
     """
     compiler = find_compiler()
     digest = hashlib.sha256()
-    for part in (text, *compiler.command, *compiler.flags, *more, compiler.version, _machine()):
+    flags = (*compiler.command, _effort(text), *compiler.flags, *more)
+    for part in (text, *flags, compiler.version, _machine()):
         digest.update(part.encode() + b"\0")
     key = digest.hexdigest()[:40]
     found = libraries.find(key)

@@ -36,6 +36,16 @@ def test_the_same_text_is_compiled_once() -> None:
     assert cc.compile_c(text + "\n// other\n") != first
 
 
+@needs_cc
+def test_what_was_compiled_with_another_effort_is_compiled_again(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "int f(void) { return 43; }"
+    first = cc.compile_c(text)
+    monkeypatch.setattr(cc, "LONG_TEXT", 1)
+    assert cc.compile_c(text) != first
+
+
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache folder that holds nothing yet."""
