@@ -288,10 +288,12 @@ def test_a_link_has_all_of_a_state_or_there_is_no_link(make_app: MakeApp) -> Non
     jobs = app.extensions[EXTENSION].jobs
     answers = jobs.stream
 
-    def one_too_many(name: str, body: dict[str, Any], asked: Client) -> Iterator[dict[str, Any]]:
+    def one_too_many(
+        name: str, body: dict[str, Any], asked: Client, **how: Any
+    ) -> Iterator[dict[str, Any]]:
         if name == "attempts":
             return iter([failure("busy", "Every worker is busy.")])
-        given: Iterator[dict[str, Any]] = answers(name, body, asked)
+        given: Iterator[dict[str, Any]] = answers(name, body, asked, **how)
         return given
 
     jobs.stream = one_too_many
