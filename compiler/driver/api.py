@@ -405,6 +405,8 @@ def run_values(
         "peak_bytes": done.peak_bytes,
         "cores": done.cores,
     }
+    if (written := asked.options.get("edited", {})) and not sanitized:
+        answer["note"] = edited.unchecked(written)
     if done.copies:
         each = zip(get_args(runs.CopyKind), done.copies[::2], done.copies[1::2], strict=False)
         found = [{"kind": kind, "count": n, "bytes": size} for kind, n, size in each if n]

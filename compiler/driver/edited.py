@@ -110,6 +110,15 @@ def interpreted(written: Mapping[str, str]) -> str:
     return "imp" if written else ""
 
 
+def unchecked(written: Mapping[str, str]) -> str:
+    """What to know of a result of code that a text written by hand has become."""
+    stages = " and ".join(f"`{stage}`" for stage in written)
+    return (
+        f"The text of {stages} was written by hand: nothing stops it where it goes outside of a "
+        "block. The interpreter (`--backend ref`) and `--sanitize` do."
+    )
+
+
 def signatures(prog: ir.Prog | ImpProg) -> list[tuple[Any, ...]]:
     """Names of entry points, and what they take and give, without the names of sizes."""
     found: list[tuple[Any, ...]] = []

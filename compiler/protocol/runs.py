@@ -68,7 +68,7 @@ class Ran(Answer):
     stage: NotRequired[str]
     """of a run by the reference interpreter"""
     note: NotRequired[str]
-    """why it was another back end than the one asked for"""
+    """why it was another back end than the one asked for; what to know of a text written by hand"""
     traces: NotRequired[Traces]
     """of a program that has `trace` or `break`: their values, by the reference interpreter"""
     peak_bytes: NotRequired[int]

@@ -733,7 +733,7 @@ export interface RunAnswer {
   backend: string;
   /** of a run by the reference interpreter */
   stage?: string;
-  /** why it was another back end than the one asked for */
+  /** why it was another back end than the one asked for; what to know of a text written by hand */
   note?: string;
   /** of a program that has `trace` or `break`: their values, by the reference interpreter */
   traces?: Traces;
@@ -798,7 +798,7 @@ export interface EvalAnswer {
   backend: string;
   /** of a run by the reference interpreter */
   stage?: string;
-  /** why it was another back end than the one asked for */
+  /** why it was another back end than the one asked for; what to know of a text written by hand */
   note?: string;
   /** of a program that has `trace` or `break`: their values, by the reference interpreter */
   traces?: Traces;

@@ -70,7 +70,27 @@ def test_what_is_written_is_what_runs() -> None:
 @pytest.mark.skipif(not compiler_available(), reason="there is no C compiler")
 def test_what_is_written_is_what_c_runs() -> None:
     edited = {"imp": text_of("imp").replace("* 2i32", "* 3i32")}
-    assert asked("run", edited=edited, input="[1, 2, 3]", backend="c")["output"] == "18i32"
+    found = asked("run", edited=edited, input="[1, 2, 3]", backend="c")
+    assert found["output"] == "18i32"
+    assert "`imp` was written by hand" in found["note"]
+    assert "note" not in asked("run", input="[1, 2, 3]", backend="c")
+
+
+@pytest.mark.skipif(not compiler_available(), reason="there is no C compiler")
+def test_what_reads_outside_of_an_array_is_said_or_noticed() -> None:
+    edited = {"flat": text_of("flat").replace("[i_17]", "[i_17 + 1]")}
+    assert "outside of a block" in asked("run", edited=edited, input="[1, 2]", backend="c")["note"]
+    found = answer(
+        {
+            "op": "run",
+            "source": SUM,
+            "input": "[1, 2]",
+            "backend": "ref",
+            "options": {"edited": edited},
+        }
+    )
+    assert not found["ok"]
+    assert "outside of a block" in found["error"]["message"]
 
 
 def test_lines_keep_their_places_where_names_do() -> None:
