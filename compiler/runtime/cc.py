@@ -115,18 +115,8 @@ def _run(compiler: Compiler, text: str, target: Path, more: Sequence[str] = ()) 
 
     Its temporary files lie beside the target, in a folder that goes with the job.
     """
-    command = [
-        *compiler.command,
-        _effort(text),
-        *compiler.flags,
-        *more,
-        "-x",
-        "c",
-        "-",
-        "-o",
-        str(target),
-    ]
-    command += compiler.libraries
+    command = [*compiler.command, _effort(text), *compiler.flags, *more]
+    command += ["-x", "c", "-", "-o", str(target), *compiler.libraries]
     status, _, said = tools.run(command, text.encode(), target.parent, "the C compiler")
     return said.decode(errors="replace") or f"exit status {status}" if status else ""
 

@@ -163,7 +163,6 @@ def _assert(s: State, stm: ir.Stm) -> None:
     why = tuple(s.facts.shown[shown:])
     if cond == ir.TRUE and (arrays := elements.used(why)):
         is_gone = elements.removed(s, stm, arrays)
-        cond = exp.cond
     else:
         is_gone = s.rewritten(stm, ir.Assert(cond, exp.message)) is not None
     if is_gone:
