@@ -12,6 +12,7 @@ import pytest
 from compiler.base.context import Options
 from compiler.base.errors import CompileError, RuntimeError_
 from compiler.base.text import plain
+from compiler.driver.pipeline import Compilation
 from compiler.ir import nodes as ir
 from compiler.ir.values import show
 from compiler.ir.walk import all_stms
@@ -146,3 +147,11 @@ def test_c_stays(seed: int) -> None:
         wanted = outcome(lambda: value.run(work.result("soa").prog, "main", args))  # noqa: B023
         found = outcome(lambda: runner.run_c(text, "main", args, 60.0).values)  # noqa: B023
         assert found == wanted, source
+
+
+@pytest.mark.parametrize("name", list(KNOWN)[:3])
+def test_a_check_that_may_not_go_names_what_there_is(name: str) -> None:
+    """However few rewritings are paid for, the program is one."""
+    for fuel in range(60):
+        options = Options(fuel=fuel, verify=True)
+        Compilation(HEAD + KNOWN[name], options).result("simplified")
