@@ -232,6 +232,32 @@ def test_public_functions_tell_their_errors() -> None:
     assert silent == []
 
 
+PLAIN = (
+    "compiler/algebra/",
+    "compiler/analysis/",
+)
+"""Folders whose docstrings are statements: `Return ..`, `True if ..`, and no questions."""
+
+
+def docstrings(path: Path) -> Iterator[str]:
+    """Yield the docstrings of a file, those behind names included."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield str(node.value.value)
+
+
+def test_docstrings_begin_with_no_question_word() -> None:
+    question = re.compile(r"(What|Whether|Which|How|Who|Whose|Why)\b")
+    found = [
+        f"{relative(path)}: {text.partition(chr(10))[0]}"
+        for path in FILES
+        if relative(path).startswith(PLAIN)
+        for text in docstrings(path)
+        if question.match(text)
+    ]
+    assert found == []
+
+
 LANGUAGES = (
     "frontend/ast.py frontend/typed.py frontend/types.py ir/array_nodes.py ir/nodes.py "
     "ir/scalar_nodes.py codegen/imp/nodes.py codegen/kernels/nodes.py frontend/flatpack/syntax.py "

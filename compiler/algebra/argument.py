@@ -1,4 +1,4 @@
-"""Arguments: what shows an inequality of the program's integers, line by line.
+"""Arguments: line-by-line proofs of inequalities about the integers of a program.
 
 A line claims that a polynomial is not negative, and says because of what: something that is known
 at a place of the program (`Source`), a `Sum` over earlier lines, or one step of reasoning about
@@ -23,7 +23,7 @@ Kind = Literal[
     "type", "size", "input", "block", "index", "runs", "condition", "product", "between", "choice",
     "atom", "fact"
 ]  # fmt: skip
-"""What is known, with what it is about:
+"""Kinds of premises, with the data of each:
 
 - `type`: a name and its primitive type;
 - `size`: the size of an array that exists;
@@ -37,13 +37,12 @@ Kind = Literal[
 - `choice`: a name, one of `min max either / // % %%`, and two operands, of type i64;
 - `atom`: the same of two integers, and behind them what the name is after equalities have been put
   into it;
-- `fact`: a polynomial that is not negative, as it was stated and with equalities put into it.
-"""
+- `fact`: a polynomial that is not negative, as it was stated and with equalities put into it."""
 Step = Literal[
     "cases", "range", "quotient", "floor", "divisor", "remainder", "nearby", "unlike", "round",
     "divides", "chosen", "unwrap", "cut"
 ]  # fmt: skip
-"""Steps, with what they are about; `checker.py` says what they need:
+"""Deduction steps, with the data of each (`checker.py` states their side conditions):
 
 - `cases`: a `choice`; what is claimed holds for either value of it;
 - `range`: a `choice` and the ends of both operands; the name lies where those say;
@@ -55,16 +54,15 @@ Step = Literal[
 - `round`: a number; a multiple is not negative, or nearly so;
 - `divides`, `chosen`: a `choice` that is positive;
 - `unwrap`: a name, and a polynomial that equals it modulo the size of a type, and is near it;
-- `cut`: a name that is a polynomial, which is not negative, cut to a type.
-"""
+- `cut`: a name that is a polynomial, which is not negative, cut to a type."""
 
 
 class Source:
-    """Something that is known at a place, by the walk over the program that ends there.
+    """A premise: something known at a place of the program.
 
-    `fits`: polynomials that are read as values, each with a type whose range it must lie in (""
-    for what must not be negative) by what was known at some depth. `text` is what the program
-    says, if it says it; `since` numbers what is known by time.
+    `fits`: polynomials read as values, each with the type whose range it must lie in ("": a natural
+    number) and the depth of the facts that show it. `text`: the condition in the program, if there
+    is one; `since`: time stamp of the fact.
     """
 
     __slots__ = ("about", "fits", "kind", "reach", "since", "text")
@@ -86,7 +84,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Deduction:
-    """One step of reasoning about integers that is no sum."""
+    """One reasoning step about integers that is not a sum."""
 
     step: Step
     about: tuple[Any, ...]
@@ -96,10 +94,10 @@ UNSAID: Polynomial = {}
 
 
 class Lemma:
-    """`claim >= 0`, because of something, resting on earlier lines; holds at `depth` and deeper.
+    """`claim >= 0` with its justification and premises; holds at `depth` and deeper.
 
-    `said` and `key` are the claim as the checker has it; it is accepted if there is a `key`, which
-    only the gate sets, and drops when the pass has ended that asked for it.
+    `said` and `key` are the claim in the checker's representation. Only the gate sets `key`, once
+    the checker has accepted the line; both drop when the pass that asked has ended.
     """
 
     __slots__ = ("because", "claim", "depth", "key", "premises", "said")
@@ -129,19 +127,19 @@ class Saying:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """Lines that together show a statement about the program."""
+    """Lines that together prove a statement about the program."""
 
     says: Saying
     lines: tuple[Lemma, ...]
     equal: tuple[tuple[Name, Poly], ...] = ()
-    """Equalities that have been put into the lines, as they were stated."""
+    """Equalities substituted into the lines, as they were stated."""
     atoms: Mapping[Any, Name] = field(default_factory=dict, compare=False)
-    """Names of no variables, by what they stand for: an expression, or a type and the polynomial
-    that wraps around in it."""
+    """Atoms by what they stand for: an expression, or a type and the polynomial that wraps in
+    it."""
 
 
 def all_lines(roots: Iterable[Lemma]) -> list[Lemma]:
-    """Every line that some lines rest on, and they themselves; premises come first."""
+    """Return the lines and all premises that they rest on; premises come first."""
     found: dict[int, Lemma] = {}
     stack = [(line, False) for line in reversed(list(roots))]
     while stack:
@@ -155,11 +153,11 @@ def all_lines(roots: Iterable[Lemma]) -> list[Lemma]:
 
 
 def sources(roots: Sequence[Lemma]) -> list[Source]:
-    """What is known of the program and used, without repetition, in order of time."""
+    """Return the premises of the program that the lines use, without repetition, oldest first."""
     found = [line.because for line in all_lines(roots) if isinstance(line.because, Source)]
     return sorted(dict.fromkeys(found), key=lambda source: source.since)
 
 
 def names_of(roots: Sequence[Lemma]) -> set[Name]:
-    """All names in the lines."""
+    """Return all names in the lines."""
     return set[Name]().union(*(line.claim.names() for line in all_lines(roots)))

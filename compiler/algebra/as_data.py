@@ -10,16 +10,16 @@ from compiler.base.names import Name
 from compiler.protocol.polynomials import Applied, Cells, Factor, Polynomial
 
 FactorOf = Callable[[Name], Factor]
-"""What a name is in an answer: itself, or the operation that it stands for."""
+"""Map a name to its form in answers: itself, or the operation that it stands for."""
 
 
 def itself(name: Name) -> Factor:
-    """Of a name that stands for nothing else."""
+    """Return a name that stands for no operation unchanged."""
     return name
 
 
 def plain(poly: Poly | int, factor: FactorOf = itself) -> Polynomial:
-    """A polynomial."""
+    """Encode a polynomial."""
     poly = Poly.of(poly)
     return [
         [coefficient, *(factor(name) for name, power in monomial for _ in range(power))]
@@ -28,11 +28,11 @@ def plain(poly: Poly | int, factor: FactorOf = itself) -> Polynomial:
 
 
 def plain_cells(lmad: Lmad[Poly] | Lmad[int], factor: FactorOf = itself) -> Cells:
-    """An LMAD."""
+    """Encode an LMAD."""
     dims = [[plain(dim.size, factor), plain(dim.stride, factor)] for dim in lmad.dims]
     return {"offset": plain(lmad.offset, factor), "dims": dims}
 
 
 def applied(op: str, *sides: Poly, factor: FactorOf = itself) -> Applied:
-    """An operation on polynomials."""
+    """Encode an operation on polynomials."""
     return {"op": op, "of": [plain(side, factor) for side in sides]}

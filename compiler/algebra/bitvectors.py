@@ -1,8 +1,8 @@
-"""What certificates claim, as questions of SMT-LIB 2 for counterexamples among bit vectors.
+"""Translate claims of certificates into SMT-LIB 2 questions for counterexamples in bit vectors.
 
-A claim is written from what it says, without its proof: names are bit vectors of their types, and
-what a program computes is computed in its type, where it wraps around. Integers have as many bits
-as the largest polynomial of the claim can need, so that none of them wraps.
+The translation uses the claim, not its proof: names are bit vectors of their types, and arithmetic
+of the program wraps in its type. Integers get as many bits as the largest polynomial of the claim
+can need, so that none of them wraps.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from compiler.algebra.formulas import minus
 from compiler.algebra.smtlib import question, symbol
 
 _INTEGER = 72
-"""The bits of names that are of no type. A counterexample in them is one; that there is none says
-nothing of larger numbers."""
+"""Bits of untyped names. A counterexample within them is genuine; its absence says nothing of
+larger numbers."""
 _TOWARDS = {"//": "bvsdiv", "%": "bvsmod", "%%": "bvsrem"}
 _ORDERS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 
 
 def counterexample(theorem: Theorem, at: str) -> str:
-    """The question for values that meet what a claim is made under, and not what it says."""
+    """Return the question for values that satisfy the premises of a claim and violate it."""
     facts, contrary = theorem.bounds, [minus(-1, poly) for poly in theorem.wanted]
     same = [minus({(name,): 1}, value) for name, value in theorem.equal]
     if theorem.lmads:
@@ -36,7 +36,7 @@ def counterexample(theorem: Theorem, at: str) -> str:
 
 
 def _meeting(theorem: Theorem) -> tuple[list[Polynomial], Polynomial]:
-    """That indices lie in two LMADs, and the distance of their cells."""
+    """Constrain indices to two LMADs, and return the distance of their cells."""
     inside: list[Polynomial] = []
     (gap, _), (other, _) = theorem.lmads
     gap = minus(gap, other)
@@ -59,7 +59,7 @@ class _Words:
         self.width = 2 + max(map(self._bits, (*polynomials, *more)), default=_INTEGER)
 
     def sorts(self) -> dict[str, str]:
-        """The symbols of all names, with their sorts."""
+        """Return the symbol and sort of each name."""
         return {symbol(name): f"(_ BitVec {self._size(name)})" for name in self.names}
 
     def _size(self, name: str) -> int:
@@ -67,18 +67,18 @@ class _Words:
         return _INTEGER if prim is None else int(prim[1:])
 
     def _bits(self, poly: Polynomial) -> int:
-        """How many bits hold all values of a polynomial, and of its parts."""
+        """Return a number of bits that holds all values of a polynomial and its subterms."""
         sizes = [sum(map(self._size, mono)) for mono in poly]
         return sum(
             abs(c) << size for c, size in zip(poly.values(), sizes, strict=True)
         ).bit_length()
 
     def natural(self, poly: Polynomial) -> str:
-        """That it is not negative."""
+        """Assert that a polynomial is not negative."""
         return f"(bvsge {self._integer(poly)} {_number(0, self.width)})"
 
     def zero(self, poly: Polynomial) -> str:
-        """That it is 0."""
+        """Assert that a polynomial is 0."""
         return f"(= {self._integer(poly)} {_number(0, self.width)})"
 
     def _integer(self, poly: Polynomial) -> str:
@@ -99,7 +99,7 @@ class _Words:
         return f"({extend} {symbol(name)})"
 
     def given(self, given: Given) -> str:
-        """What a program says, unless something that it reads is out of range."""
+        """Assert a premise, unless a value that it reads is out of range."""
         reads = [self.natural(p) for poly, prim in given.reads for p in in_range(poly, prim)]
         left, right, prim = self._integer(given.left), self._integer(given.right), given.type
         bits = int(prim[1:]) if prim else self.width
@@ -147,7 +147,7 @@ def _compare(op: str, left: str, right: str, prim: str) -> str:
 
 
 def _divided(op: str, left: str, right: str, prim: str, bits: int) -> str:
-    """A quotient or remainder, by something other than 0."""
+    """Return a quotient or remainder for a nonzero divisor."""
     if prim[:1] == "u":
         return f"({'bvudiv' if op in ('/', '//') else 'bvurem'} {left} {right})"
     if op != "/":

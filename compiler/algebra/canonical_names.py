@@ -1,9 +1,8 @@
-"""Questions that differ in their names only: one answer serves them all, under other names.
+"""Share answers between questions that are equal up to renaming.
 
-A name counts by its place in the order of all names, and renaming keeps that order: so the search
-for a proof takes the same steps, and what it finds for one question is, renamed, what it would have
-found for the other one. A proof under other names is a proof: nothing in it depends on what they
-are.
+A name counts by its rank in the order of all names, and renaming preserves that order. So the proof
+search takes the same steps for both questions, and the proof of one is, renamed, the proof of the
+other. A renamed proof is a proof: no step depends on the names themselves.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ def question(
     equalities: Sequence[tuple[Name, Poly]],
     more: Iterable[Name],
 ) -> tuple[tuple[Name, ...], Key]:
-    """The names in a question in order, and what is left of it with places in that order.
+    """Return the names of a question in order, and the question with ranks in place of names.
 
-    `more`: names that need not be in any of it.
+    `more`: names that need not occur in it.
     """
     asked = [poly for side in sides for poly in _parts(side)]
     values = [value for _, value in equalities]
@@ -56,9 +55,9 @@ def answered(
     second: Lmad[Poly],
     lines: Mapping[Poly, Lemma],
 ) -> Verdict:
-    """The verdict for two LMADs, by that for others which these are under other names.
+    """Return the verdict for two LMADs, renamed from that of an equal question.
 
-    `lines` say why facts hold.
+    `lines` prove the facts.
     """
 
     def facts_of(old: Facts) -> Facts:
@@ -85,7 +84,7 @@ def answered(
 
 
 def _in_ranks(polys: Iterable[Poly], ranks: Mapping[Name, int]) -> Key:
-    """Polynomials with places in an order for names."""
+    """Replace names of polynomials by ranks."""
     return tuple(
         [
             frozenset(
@@ -100,12 +99,12 @@ def _in_ranks(polys: Iterable[Poly], ranks: Mapping[Name, int]) -> Key:
 
 
 def _parts(lmad: Lmad[Poly]) -> list[Poly]:
-    """The polynomials of an LMAD."""
+    """Return the polynomials of an LMAD."""
     return [lmad.offset, *(poly for dim in lmad.dims for poly in (dim.size, dim.stride))]
 
 
 def renamed(value: T, names: Mapping[Name, Name]) -> T:
-    """A proof, or a part of one, with other names in the same order."""
+    """Rename a proof or a part of one; `names` preserves the order."""
     return cast(T, _renamed(value, names))
 
 

@@ -1,7 +1,7 @@
-"""Sets of cells for pictures: LMADs under assumptions, counted out for chosen values of the names.
+"""Enumerate the cells of LMADs for pictures, for chosen values of the names.
 
-What a proof says for all values, a picture shows for some. Values that meet the assumptions are
-proposed where none are given.
+A proof holds for all values; a picture shows some. Missing values are proposed so that they satisfy
+the assumptions.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from compiler.base.names import Name
 from compiler.protocol.kinds import Json
 
 LIMIT = 4096
-"""At most so many points of each LMAD in one answer."""
+"""Maximum number of points of each LMAD in one answer."""
 MOST_LMADS = 8
 _GOOD = 60
-"""Cells in a picture that is easy to read."""
+"""Number of cells in a readable picture."""
 
 
 def cells(
@@ -32,11 +32,11 @@ def cells(
     values: Mapping[Name, int],
     limit: int = LIMIT,
 ) -> Json:
-    """The points and cells of each LMAD, in the notation of `docs/proving.md`, and what they share.
+    """Return the points and cells of each LMAD (notation: `docs/proving.md`), and shared cells.
 
-    Answers symbols (the names that need values), values (the given ones, others proposed), broken
-    (assumptions that these do not meet), lmads (offset, dims as numbers, points: index and cell,
-    complete), shared (cells that the first two have in common). Raises UsageError.
+    Answers symbols (names that need values), values (given or proposed), broken (violated
+    assumptions), lmads (offset, dims as numbers, points: index and cell, complete), shared (cells
+    that the first two have in common). Raises UsageError.
     """
     if len(lmads) > MOST_LMADS:
         raise UsageError(f"At most {MOST_LMADS} LMADs make a picture.")
@@ -64,7 +64,7 @@ def cells(
 
 
 def _readable(assumptions: object) -> Mapping[str, Any]:
-    """Without the relations in which the compiler names what has no notation here."""
+    """Drop relations between compiler names that have no notation here."""
     given = checked(assumptions)
     other: list[str] = []
     for text in given["other"]:
@@ -81,7 +81,7 @@ def _normal(lmad: Lmad[Poly], facts: Facts) -> Lmad[Poly]:
 
 
 def _complete(reader: Reader, facts: Facts, point: Point) -> Point:
-    """The values with those of quotients, extremes, and names that equalities define."""
+    """Extend a point with values of quotients, extremes, and names defined by equalities."""
     env = dict(point)
     for name, (op, sides) in reader.computed.items():
         known = [side.subst(facts.equalities) for side in sides]
@@ -107,9 +107,9 @@ def _proposed(
     symbols: Sequence[Name],
     chosen: Point,
 ) -> Point:
-    """The chosen values, and others with which they meet the assumptions and make a clear picture.
+    """Extend the chosen values to a point that satisfies the assumptions and gives a clear picture.
 
-    Where no such values are found they are some. The points of `guide` are looked at.
+    Falls back to arbitrary values. The points of `guide` are tried.
     """
     best: tuple[int, Point] = (-1, {})
     for found in _candidates(guide, chosen):
@@ -128,7 +128,7 @@ def _proposed(
 
 
 def _candidates(facts: Facts, chosen: Point) -> Iterator[Point]:
-    """Values that meet the assumptions, as far as these say what quotients and others are."""
+    """Yield points that satisfy the assumptions as far as these constrain quotients."""
     yield from facts.points
     if chosen:
         numbers = {name: Poly.const(value) for name, value in chosen.items()}
@@ -136,7 +136,7 @@ def _candidates(facts: Facts, chosen: Point) -> Iterator[Point]:
 
 
 def _clarity(lmads: Sequence[Lmad[int]]) -> int:
-    """Higher for sets that are not empty, and neither tiny nor huge."""
+    """Score a picture: higher for non-empty sets that are neither tiny nor huge."""
     score = 0
     for lmad in lmads:
         count = 1
@@ -166,7 +166,7 @@ def _points(lmad: Lmad[int], limit: int) -> Json:
 
 
 def _indices(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """All index tuples; none if a size is not positive."""
+    """Iterate over all index tuples; none if a size is not positive."""
     if any(size <= 0 for size in shape):
         return iter(())
     if all(size <= LIMIT for size in shape):

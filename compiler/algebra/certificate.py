@@ -1,4 +1,4 @@
-"""Certificates: what the prover hands to the checker, and what the page draws.
+"""Data types of certificates: handed from the prover to the checker, and drawn by the page.
 
 All polynomials are over the facts' free names: equalities have been substituted.
 """
@@ -28,7 +28,7 @@ class Sum:
 
     @property
     def rounded(self) -> int:
-        """By how much `scale * claim` is less than the sum."""
+        """Amount by which `scale * claim` is less than the sum."""
         at_zero = sum(c * prod(f.terms.get((), 0) for f in factors) for c, factors in self.terms)
         return at_zero - self.scale * self.claim.terms.get((), 0)
 
@@ -44,20 +44,20 @@ class Summand:
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """For some dimensions, in order: the stride is non-negative (+1) or non-positive (-1)."""
+    """For some dimensions, in order: the stride is not negative (+1) or not positive (-1)."""
 
     signs: tuple[tuple[int, Sum], ...]
 
 
 class Proof:
-    """A proof that `offset + sum of dims = 0` has no solution. Each step names what it rewrites."""
+    """A proof that `offset + sum of dims = 0` has no solution. Each step names its target."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Absurd(Proof):
-    """The facts contradict each other: `because.claim` is a negative number."""
+    """Contradictory facts: `because.claim` is a negative number."""
 
     because: Sum
 
@@ -73,14 +73,14 @@ class DisjointRanges(Proof):
 
 @dataclass(frozen=True, slots=True)
 class Normalise(Proof):
-    """Equal strides are added, fixed dimensions go into the offset; then `rest`."""
+    """Equal strides are added and fixed dimensions join the offset; then `rest`."""
 
     rest: Proof
 
 
 @dataclass(frozen=True, slots=True)
 class Flip(Proof):
-    """Dimension `k` is turned round: negated stride, negated bounds."""
+    """Negate the stride and the bounds of dimension `k`."""
 
     k: int
     rest: Proof
@@ -88,9 +88,9 @@ class Flip(Proof):
 
 @dataclass(frozen=True, slots=True)
 class Join(Proof):
-    """Stride of `outer` is `factor` times that of `inner`, which has at least `factor` points.
+    """Merge `outer` into `inner`, whose stride times `factor` is that of `outer`.
 
-    The two become one dimension with the stride of `inner`, at its place; `outer` goes.
+    `inner` has at least `factor` points. The result has the stride and place of `inner`.
     """
 
     outer: int
@@ -103,10 +103,10 @@ class Join(Proof):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One value of the pivot's multiple: why it is impossible.
+    """A proof that the pivot's multiple cannot have one value.
 
-    `members`: the multiple itself cannot be that value; else the remainder cannot make up for it.
-    `signs` are those of the side that is not looked at, for the facts that it lends (none: ()).
+    `members`: the multiple itself cannot be that value; else the remainder cannot compensate for
+    it. `signs` are those of the other side, for the facts that its range implies (none: ()).
     """
 
     value: int
@@ -119,8 +119,8 @@ class Case:
 class Pivot(Proof):
     """Divide by `divisor`: offset `divisor*quotient + remainder`, strides of `members` divisible.
 
-    These have the `quotients`. The others confine the multiple to `first .. last`, by `from_below`
-    and `from_above`.
+    The members' divided strides are `quotients`. The other dimensions confine the multiple to
+    `first .. last`, by `from_below` and `from_above`.
     """
 
     divisor: Poly
@@ -139,7 +139,7 @@ class Pivot(Proof):
 
 @dataclass(frozen=True, slots=True)
 class Split(Proof):
-    """Either `term >= 0` or `term <= -1`."""
+    """Case split: either `term >= 0` or `term <= -1`."""
 
     term: Poly
     yes: Proof
@@ -148,7 +148,7 @@ class Split(Proof):
 
 @dataclass(frozen=True, slots=True)
 class Relax(Proof):
-    """Dimension `k` becomes two, whose strides add up to its own, counted independently."""
+    """Split dimension `k` into two independent ones, whose strides add up to its own."""
 
     k: int
     first: Poly
@@ -158,7 +158,7 @@ class Relax(Proof):
 
 @dataclass(frozen=True, slots=True)
 class Inferred(Proof):
-    """What a sum shows is a fact for `rest`."""
+    """Add the claim of a sum to the facts of `rest`."""
 
     line: Sum
     rest: Proof
@@ -166,11 +166,11 @@ class Inferred(Proof):
 
 @dataclass(frozen=True, slots=True)
 class Numbers(Proof):
-    """Offset, strides and bounds are numbers; none of the sums is 0, as the checker counts out."""
+    """Offset, strides and bounds are constants; the checker enumerates the sums and finds no 0."""
 
 
 def factors(proof: Proof) -> Iterator[Poly]:
-    """The facts that a proof makes use of."""
+    """Yield the facts that a proof uses."""
     waiting: list[object] = [proof]
     while waiting:
         part = waiting.pop()

@@ -1,12 +1,12 @@
-"""Verifies certificates: claims with their proofs, as `docs/certificates.md` has them.
+"""Verify certificates: claims with their proofs, in the format of `docs/certificates.md`.
 
     python checker.py certificate.json
 
-The compiler rewrites nothing on a proof that has not passed here, and `stridescope verify` asks the
-same lines. They trust nothing of the compiler: they import Python's standard library alone, read
-plain data of exact types (no floats, no subclasses, nothing twice, nothing left over), and follow
-each step on an equation of their own. A polynomial is a dictionary from monomials (sorted tuples of
-names, with repetition) to whole numbers other than 0; as a `Key` it can be a member of a set.
+The compiler rewrites nothing on a proof that has not passed here, and `stridescope verify` runs the
+same code. It trusts nothing of the compiler: it imports Python's standard library alone, reads
+plain data of exact types (no floats, no subclasses, nothing twice, nothing left over), and follows
+each step on an equation of its own. A polynomial is a dictionary from monomials (sorted tuples of
+names, with repetition) to nonzero integers; as a `Key` it can be a member of a set.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ Dim = tuple[Polynomial, Polynomial, Polynomial]
 """The summand `stride * z` with `low <= z <= high`."""
 Terms = list[tuple[int, list[Polynomial]]]
 Leaf = tuple[str, Polynomial, int, Terms]
-"""An inequality: where it stands, the claim, its scale, the products that make up the sum."""
+"""An inequality: its place, its claim, its scale, and the products that make up the sum."""
 
 
 class Given(NamedTuple):
-    """What a program says of its integers, if all of `reads` lie in the range of their types."""
+    """A premise about a program's integers; holds if each of `reads` lies in its type's range."""
 
     kind: str
     op: str
@@ -50,7 +50,7 @@ class Given(NamedTuple):
 
 
 class Inference(NamedTuple):
-    """A step that is no sum: what it claims, by which rule, about what and which numbers."""
+    """A step that is no sum: its rule, claim, premise and numbers."""
 
     rule: str
     claim: Polynomial
@@ -79,7 +79,7 @@ GIVEN: dict[str, tuple[str, Sequence[str]]] = {
     "atom": ("name op left right reads", (*_CHOICES, *_DIVISIONS)),
     "wrap": ("name type op left", ("cut",)),
 }
-"""What may be given: its fields, and which operations it may have."""
+"""Kinds of premises, with their fields and permitted operations."""
 RULES: dict[str, tuple[int, Sequence[str]]] = {
     "given": (0, (*_ORDERS, "*", "min", "max")), "unlike": (0, ("!=",)), "round": (2, ("",)),
     "range": (4, (*_CHOICES, *_DIVISIONS)), "cases": (0, _CHOICES), "chosen": (0, _CHOICES),
@@ -87,22 +87,22 @@ RULES: dict[str, tuple[int, Sequence[str]]] = {
     "floor": (1, _QUOTIENTS), "divisor": (0, _DIVISIONS), "remainder": (0, ("%", "%%")),
     "unwrap": (2, ("cut",)), "cut": (0, ("cut",)),
 }  # fmt: skip
-"""How many numbers each step that is no sum takes, and operations that it may be about."""
+"""Number of numbers that each step other than a sum takes, and the operations it applies to."""
 _STEPS = {
     "absurd": "because", "apart": "side signs because", "tidy": "rest", "flip": "k rest",
     "join": "outer inner factor positive covers rest", "split": "term yes no", "numbers": "",
     "pivot": "divisor positive members quotients quotient remainder signs first last from_below"
     " from_above cases", "relax": "k first second rest", "line": "line rest",
 }  # fmt: skip
-"""The fields of each step."""
+"""Fields of each step."""
 
 
 class Refused(Exception):
-    """Why a certificate is not accepted, and where in it."""
+    """Reason why a certificate is rejected, and the place in it."""
 
 
 def read(file: bytes) -> object:
-    """The JSON of a file, in which no key comes twice. Raises Refused."""
+    """Parse the JSON of a file; duplicate keys are an error. Raises Refused."""
     if len(file) > BYTES:
         raise Refused(f"The file has more than {BYTES} bytes, and no more are read.")
     try:
@@ -114,12 +114,12 @@ def read(file: bytes) -> object:
 
 
 def verify(data: object) -> Iterator[str]:
-    """The claims of a file as sentences, each when it has been shown. Raises Refused."""
+    """Yield each claim of a file as a sentence, once it is proved. Raises Refused."""
     yield from map(str, theorems(data, Theorem.check))
 
 
 def theorems(data: object, ask: Callable[[Theorem], None]) -> Iterator[Theorem]:
-    """The claims of a file, each after something has been asked of it. Raises Refused."""
+    """Yield the claims of a file, each after `ask` was called with it. Raises Refused."""
     given = _fields(data, "The file", "format", "version", "sha256", "claims")
     if _string(given["format"]) != FORMAT:
         raise Refused(f"This is not of the format {FORMAT}.")
@@ -140,7 +140,7 @@ def theorems(data: object, ask: Callable[[Theorem], None]) -> Iterator[Theorem]:
 
 
 def digest(claims: object) -> str:
-    """What tells that the claims of a file were changed by accident. Raises Refused."""
+    """Return the hash that detects accidental changes of the claims. Raises Refused."""
     try:
         text = json.dumps(claims, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
     except (RecursionError, TypeError, ValueError):
@@ -149,9 +149,9 @@ def digest(claims: object) -> str:
 
 
 class Inequalities:
-    """Follows lines, each of which claims that a polynomial is not negative.
+    """Verifies lines, each of which claims that a polynomial is not negative.
 
-    `leaves` are the sums and `rules` the other steps that were accepted so far.
+    `leaves` are the sums and `rules` the other steps accepted so far.
     """
 
     def __init__(self) -> None:
@@ -162,9 +162,9 @@ class Inequalities:
     def add_up(
         self, said: Polynomial, scale: int, terms: Terms, facts: Container[Key], at: str
     ) -> None:
-        """`scale` times the claim is a sum of products of facts, or by less than that smaller.
+        """Verify that `scale * claim` is a sum of products of facts, or less by under `scale`.
 
-        A whole number is not negative if `scale` times it is above `-scale`. Raises Refused.
+        An integer is not negative if `scale` times it is above `-scale`. Raises Refused.
         """
         left = {monomial: -coefficient * scale for monomial, coefficient in said.items()}
         for coefficient, factors in terms:
@@ -181,9 +181,9 @@ class Inequalities:
         self.leaves.append((at, said, scale, terms))
 
     def conclude(self, step: Inference, facts: Container[Key], at: str) -> None:
-        """A line by a step that is no sum. Raises Refused.
+        """Verify a line derived by a step other than a sum. Raises Refused.
 
-        What a program computes is the integer only if that lies in the range of its type.
+        A computed value equals the integer only if that lies in the range of its type.
         """
         rule, claim, given, numbers = step
         count, ops = RULES[rule]
@@ -203,7 +203,7 @@ class Inequalities:
     def _needs(
         self, step: Inference, facts: Container[Key]
     ) -> tuple[list[Polynomial], tuple[Polynomial, ...]]:
-        """What must not be negative for a step, and what then is not negative."""
+        """Return the side conditions of a step and its conclusions, all polynomials `>= 0`."""
         _, claim, (_, op, prim, name, x, left, right, _), numbers = step
         low, high = RANGES[prim or WORD]
         gap, before = _plus(right, left, -1), _plus(right, ONE, -1)
@@ -269,7 +269,7 @@ class Inequalities:
         return [left], (_plus(left, x, -1),)  # cut: what is natural does not become larger
 
     def times(self, left: Polynomial, right: Polynomial) -> Polynomial:
-        """Their product. Raises Refused if it is too large, or there were too many before."""
+        """Return the product. Raises Refused if it is too large, or the work is used up."""
         self._spend(len(left) * len(right))
         found: Polynomial = {}
         for mine, first in left.items():
@@ -289,7 +289,7 @@ class Inequalities:
             raise Refused("Its polynomials are too large, or too many.")
 
     def _put(self, values: dict[str, Polynomial], into: Polynomial) -> Polynomial:
-        """Names replaced by polynomials, all at once."""
+        """Substitute polynomials for names, all at once."""
         self._spend(len(into))
         if not any(name in values for monomial in into for name in monomial):
             return into
@@ -303,7 +303,7 @@ class Inequalities:
 
 
 def _result(op: str, low1: int, high1: int, low2: int, high2: int) -> tuple[int, int] | None:
-    """Where a result lies; a program does not go on behind a division by 0."""
+    """Return the range of a result; a program does not continue after a division by 0."""
     if op in _CHOICES:
         ends = {"min": (min, min), "max": (max, max), "either": (min, max)}[op]
         return ends[0](low1, low2), ends[1](high1, high2)
@@ -322,11 +322,12 @@ def _result(op: str, low1: int, high1: int, low2: int, high2: int) -> tuple[int,
 class Theorem(Inequalities):
     """A claim and its proof.
 
-    `equations` (offset; stride, low, high) are those of numbers that it has come down to so far.
+    `equations` (offset; stride, low, high) are the equations of constants that it has been reduced
+    to so far.
     """
 
     def __init__(self, data: object) -> None:
-        """Reads the claim. `data` must stay as it is until it is shown. Raises Refused."""
+        """Read the claim. `data` must not change until it is checked. Raises Refused."""
         super().__init__()
         self.equations: list[tuple[str, int, list[list[int]]]] = []
         self._said: list[Given] = []  # what is given, with the equalities put into it
@@ -370,7 +371,7 @@ class Theorem(Inequalities):
         return Given(kind, one["op"], prim, name, {(name,): 1}, left, right, reads)
 
     def check(self) -> None:
-        """Follows the proof. Raises Refused if that does not show the claim."""
+        """Follow the proof. Raises Refused if it does not show the claim."""
         solved: dict[str, Polynomial] = {}
         for name, value in self.equal:
             value = self._put(solved, value)
@@ -414,7 +415,7 @@ class Theorem(Inequalities):
         return said + (f" if {', '.join(known)}" if known else "")
 
     def _line(self, data: object, facts: Container[Key], at: str) -> Polynomial:
-        """The claim of a sum, or of another step, which is a fact for what comes after it."""
+        """Verify a sum or another step, and return its claim as a fact for later lines."""
         if "rule" not in _object(data, at):
             return self._shown(data, None, facts, at)
         step = _fields(data, at, "rule", "of", "numbers", "claim")
@@ -427,7 +428,7 @@ class Theorem(Inequalities):
         self.conclude(Inference(rule, claim, of, numbers), facts, f"{at}.{rule}")
         return claim
 
-    # --- steps: each shows that `offset + sum of dims = 0` has no solution under the facts ---
+    # --- steps: each proves that `offset + sum of dims = 0` has no solution under the facts ---
 
     def _follow(
         self, data: object, offset: Polynomial, dims: list[Dim], facts: Facts, at: str
@@ -483,7 +484,7 @@ class Theorem(Inequalities):
     def _shown(
         self, data: object, claim: Polynomial | None, facts: Container[Key], at: str
     ) -> Polynomial:
-        """The claim `>= 0` of a leaf."""
+        """Verify a leaf and return its claim."""
         leaf = _fields(data, at, "claim", "scale", "terms")
         said = self._poly(leaf["claim"])
         if claim is not None and said != claim:
@@ -498,7 +499,7 @@ class Theorem(Inequalities):
     def _ends(
         self, data: object, dims: Sequence[Dim], facts: Facts, at: str
     ) -> tuple[Polynomial, Polynomial]:
-        """The smallest and largest value of a sum, once the signs of its strides are shown."""
+        """Return the smallest and largest value of a sum, given proved signs of its strides."""
         low, high = ZERO, ZERO
         signs = _pairs(data, at)
         if len(signs) != len(dims):
@@ -514,7 +515,7 @@ class Theorem(Inequalities):
         return low, high
 
     def _tidy(self, offset: Polynomial, dims: list[Dim]) -> tuple[Polynomial, list[Dim]]:
-        """Fixed dimensions go into the offset; equal and opposite strides are added."""
+        """Move fixed dimensions into the offset; add equal and opposite strides."""
         merged: dict[Key, Dim] = {}
         for dim in dims:
             if dim[0] and dim[1] == dim[2]:
@@ -527,7 +528,7 @@ class Theorem(Inequalities):
         return offset, list(merged.values())
 
     def _join(self, step: Any, offset: Polynomial, dims: list[Dim], facts: Facts, at: str) -> None:
-        """The points of `outer` lie without gaps between those of `inner`: one dimension."""
+        """Merge `outer` into `inner`, whose points leave no gaps between those of `outer`."""
         outer, inner = (_one_of(step[k], range(len(dims)), at) for k in ("outer", "inner"))
         factor = self._poly(step["factor"])
         (far, *wide), (near, low, high) = dims[outer], dims[inner]
@@ -545,7 +546,7 @@ class Theorem(Inequalities):
         self._follow(step["rest"], offset, left, facts, at)
 
     def _pivot(self, step: Any, offset: Polynomial, dims: list[Dim], facts: Facts, at: str) -> None:
-        """`divisor*w + remainder + others = 0`; `w = quotient + members` has few values."""
+        """Verify `divisor*w + remainder + others = 0`; `w = quotient + members` has few values."""
         divisor, quotient, remainder = (
             self._poly(step[k]) for k in ("divisor", "quotient", "remainder")
         )
@@ -589,7 +590,7 @@ class Theorem(Inequalities):
     # --- polynomials ---
 
     def _poly(self, data: object) -> Polynomial:
-        """`[[coefficient, name, ..], ..]`: names sorted, every monomial once."""
+        """Parse `[[coefficient, name, ..], ..]`: sorted names, each monomial once."""
         found = self._polynomials.get(id(data))
         if found is None:
             found = {}
@@ -617,17 +618,17 @@ def _plus(left: Polynomial, right: Polynomial, times: int = 1) -> Polynomial:
 
 
 def _is_known(poly: Polynomial, facts: Container[Key]) -> bool:
-    """Whether it is not negative: a number, or known."""
+    """True if a polynomial is known not to be negative: a natural constant, or a fact."""
     return _key(poly) in facts or (not poly.keys() - {()} and poly.get((), 0) >= 0)
 
 
 def in_range(poly: Polynomial, prim: str) -> list[Polynomial]:
-    """What is not negative if it is of a type."""
+    """Return polynomials that are not negative if `poly` lies in the range of a type."""
     return [poly] if prim == NATURAL else _within(poly, *RANGES[prim])
 
 
 def _within(poly: Polynomial, low: int, high: int) -> list[Polynomial]:
-    """What is not negative if it lies between two numbers."""
+    """Return polynomials that are not negative if `poly` lies between two numbers."""
     return [_plus(poly, ONE, -low), _plus(_constant(high), poly, -1)]
 
 
@@ -654,7 +655,7 @@ def _number(poly: Polynomial, at: str) -> int:
 
 
 def _solvable(total: int, dims: Sequence[Sequence[int]]) -> bool:
-    """Whether `total + sum of stride*z = 0` for some `low <= z <= high`: all sums are looked at."""
+    """True if `total + sum of stride*z = 0` for some `low <= z <= high`; examines all sums."""
     counts: dict[int, int] = {}
     for stride, low, high in dims:
         if low > high:
@@ -755,7 +756,7 @@ def _quoted(name: str) -> str:
 
 
 def _said(given: Given) -> str:
-    """What a program says, in which type, and what it is to be read as integers there."""
+    """Format a premise, with its type and the ranges of the integers that it reads."""
     left, right, name, op = _text(given.left), _text(given.right), _quoted(given.name), given.op
     low, high = RANGES[given.type or WORD]
     said = {
@@ -769,7 +770,7 @@ def _said(given: Given) -> str:
 
 
 def _text(poly: Polynomial) -> str:
-    """Such as `2*n*n - 1`; a name that is no identifier stands in quotation marks."""
+    """Format a polynomial as `2*n*n - 1`; quotes a name that is no identifier."""
     text = ""
     for monomial, c in sorted(poly.items(), key=lambda item: (-len(item[0]), item[0])):
         factors = [str(abs(c))] * (abs(c) != 1 or not monomial) + list(map(_quoted, monomial))
@@ -779,7 +780,7 @@ def _text(poly: Polynomial) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Verifies one file; 0: all is shown, 1: not, 2: there is no such file."""
+    """Verify one file; 0: all is proved, 1: not, 2: there is no such file."""
     try:
         with open(arguments[0], "rb") as file:
             for sentence in verify(read(file.read(BYTES + 1))):

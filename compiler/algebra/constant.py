@@ -1,7 +1,7 @@
-"""LMADs of numbers: whether they share a cell is decided exactly, and a shared cell is found.
+"""Decide exactly whether constant LMADs share a cell, and find one.
 
-`sum stride_k * z_k = target` with `0 <= z_k <= count_k`, strides positive: the largest stride
-first, with the range and the greatest common divisor of what is left, and a memory of dead ends.
+Solves `sum stride_k * z_k = target` with `0 <= z_k <= count_k` for positive strides by memoised
+search: largest stride first, pruned by range and greatest common divisor of the remaining strides.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from math import gcd
 
 NODES = 200_000
-"""States after which the search gives up: a hard instance of 4+4 dimensions takes seconds."""
+"""Search limit, in states: a hard instance of 4+4 dimensions takes seconds."""
 
 
 class TooHard(Exception):
-    """The search was given up."""
+    """The search exceeded its limit."""
 
 
 def solve(target: int, dims: Sequence[tuple[int, int]], nodes: int = NODES) -> list[int] | None:
-    """One `z` per `(stride, count)` whose weighted sum is `target`, or None if there is none.
+    """Return one `z` per `(stride, count)` whose weighted sum is `target`, or None.
 
     Strides are positive, counts (the largest `z`) not negative. Raises TooHard after `nodes`.
     """
@@ -37,7 +37,7 @@ def solve(target: int, dims: Sequence[tuple[int, int]], nodes: int = NODES) -> l
 
 
 class _Sums:
-    """The sums that `(stride, count)` make, strides falling; `dead` ends are remembered."""
+    """Memoised search for sums of `(stride, count)`, strides falling; caches `dead` states."""
 
     def __init__(self, dims: Sequence[tuple[int, int]], nodes: int) -> None:
         self._dims = dims
@@ -49,7 +49,7 @@ class _Sums:
             self._divisor.insert(0, gcd(self._divisor[0], stride))
 
     def make(self, k: int, left: int) -> list[int] | None:
-        """What `left` takes of the dimensions from `k` on; None if they do not make it."""
+        """Return multiples of the dimensions from `k` on that sum to `left`, or None."""
         if left < 0 or left > self._reach[k]:
             return None
         if k == len(self._dims):
@@ -66,9 +66,9 @@ class _Sums:
         return None
 
     def _possible(self, k: int, left: int) -> range:
-        """How often the stride may be taken, largest first, so that the others can make the rest.
+        """Return feasible multiples of stride `k`, largest first.
 
-        That is within their reach, and a multiple of their greatest common divisor.
+        The rest must lie within the reach of the other strides and be divisible by their gcd.
         """
         stride, count = self._dims[k]
         low = max(0, -((self._reach[k + 1] - left) // stride))
@@ -82,7 +82,7 @@ class _Sums:
 
 
 def solvable(offset: int, dims: Sequence[tuple[int, int, int]]) -> bool:
-    """Whether `offset + sum stride_k * z_k = 0` for some `low_k <= z_k <= high_k`.
+    """True if `offset + sum stride_k * z_k = 0` for some `low_k <= z_k <= high_k`.
 
     `dims` are (stride, low, high). Raises TooHard.
     """
@@ -101,10 +101,10 @@ def meet(
     second: tuple[int, Sequence[tuple[int, int]]],
     nodes: int = NODES,
 ) -> tuple[int, list[int], list[int]] | None:
-    """A cell that both LMADs `(offset, ((size, stride), ..))` hold, with the index in each.
+    """Return a cell that both LMADs `(offset, ((size, stride), ..))` hold, with the index in each.
 
-    None if there is none, which is exact. A size that is not positive makes the set empty.
-    Raises TooHard after `nodes`.
+    Returns None exactly if there is none. A size that is not positive makes the set empty. Raises
+    TooHard after `nodes`.
     """
     target, dims, flipped = 0, [], []
     for sign, (offset, parts) in ((1, first), (-1, second)):

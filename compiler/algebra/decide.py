@@ -1,4 +1,4 @@
-"""A problem in the notation of `docs/proving.md`, read and decided."""
+"""Read and decide a problem in the notation of `docs/proving.md`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler.base.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The verdict, both LMADs as they were read, and the reader, which knows what names are."""
+    """The verdict, both LMADs as read, and the reader, which knows what each name stands for."""
 
     verdict: Verdict
     a: Lmad[Poly]
@@ -22,10 +22,9 @@ class Decided:
 
 
 def decide(a: object, b: object, assumptions: object) -> Decided:
-    """Whether two LMADs share a cell. Raises UsageError.
+    """Decide whether two LMADs share a cell. Raises UsageError.
 
-    They are asked about in both orders, so that the verdict is the same in both: a proof may be
-    about `b` and `a`.
+    Tries both orders, so that the verdict does not depend on it: a proof may be about `b` and `a`.
     """
     found = _decided(a, b, assumptions)
     if not isinstance(found.verdict, Unknown):
@@ -40,10 +39,10 @@ def decide(a: object, b: object, assumptions: object) -> Decided:
 
 
 def _decided(a: object, b: object, assumptions: object) -> Decided:
-    """The same in this order.
+    """Decide in this order.
 
-    Names of which there are quotients are looked at as these and remainders, and if that does not
-    tell, as they are. A shared cell is sought first, as the search for a proof is longer.
+    Names that are divided are first replaced by quotients and remainders, then left as they are. A
+    shared cell is sought first, as the search for a proof takes longer.
     """
     reader = Reader()
     first, second = reader.lmad(a), reader.lmad(b)

@@ -1,8 +1,8 @@
-"""Whether two LMADs ever share a cell: a proof that they do not, a point where they do, or why not.
+"""Decide whether two LMADs ever share a cell: by a proof, a counterexample, or neither.
 
-After rewriting without loss, pivot on a divisor `g` of some strides: `g*w + rest = 0`, where the
-bounds of the rest leave few values to `w`; for each of them, either the multiple cannot be that
-value, or the rest cannot make up for it. Both are smaller problems.
+After lossless rewriting, pivot on a divisor `g` of some strides: `g*w + rest = 0`, where the bounds
+of the rest leave few values to `w`; for each of them, either the multiple cannot be that value, or
+the rest cannot compensate for it. Both are smaller problems.
 """
 
 from __future__ import annotations
@@ -41,25 +41,25 @@ from compiler.base.dataclass import dataclass
 from compiler.protocol.kinds import Json
 
 NODES = 160
-"""Problems looked at for one pair before the search is given up."""
+"""Number of subproblems of one pair before the search is abandoned."""
 DEPTH = 7
 WIDEST = 4
-"""How many values a pivot's multiple may have."""
+"""Maximum number of values of a pivot's multiple."""
 QUICK = 2000
-"""States looked at for a shared cell at one point before all states are."""
+"""Search limit, in states, for a shared cell at one sample point."""
 GLANCE = 4
-"""Points that are looked at before a proof is tried: most pairs that meet do so at each of them."""
+"""Number of sample points tried before a proof: most pairs that overlap do so at each of them."""
 SOON = 100
-"""Inequalities within which most proofs are found: the other points are looked at before more."""
+"""Limit, in inequalities, within which most proofs are found; the other points are tried next."""
 THOROUGH = 600
-"""Inequalities for the last search, which tries more of everything."""
+"""Limit, in inequalities, of the last search, which tries more of everything."""
 SPLITS = 4
-"""How many differences of names cases are made of."""
+"""Maximum number of name differences to split cases on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disjoint:
-    """No cell is shared; `proof` has been accepted by the checker. The facts have no points."""
+    """No cell is shared; the checker has accepted `proof`. The facts have no points."""
 
     problem: Problem
     facts: Facts
@@ -67,18 +67,18 @@ class Disjoint:
     first: Lmad[Poly]
     second: Lmad[Poly]
     assumed: Facts
-    """The facts without those that there are cells at all, which are among `facts`."""
+    """The facts without the assumptions that the sets are non-empty, which are among `facts`."""
     steps: int = field(default=0, compare=False)
-    """Inequalities attempted."""
+    """Number of inequalities attempted."""
 
     def theorem(self, about: str = "") -> Json:
-        """What was shown with its proof, as `docs/certificates.md` has it."""
+        """Return the claim with its proof, in the format of `docs/certificates.md`."""
         return encode.theorem(self.first, self.second, self.assumed, self.proof, about)
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Both hold `cell` at this point, at these indices."""
+    """Both sets hold `cell` at this point, at these indices."""
 
     point: Point
     cell: int
@@ -89,7 +89,7 @@ class Overlap:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Neither was found; `missing >= 0` could not be proved, if there is one such."""
+    """Neither was found; `missing >= 0`, if given, could not be proved."""
 
     reason: str
     missing: Poly | None
@@ -102,14 +102,14 @@ SignOf = Callable[[Poly], "tuple[int, Sum] | None"]
 
 
 def disjoint(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> Verdict:
-    """The verdict for two LMADs under assumptions."""
+    """Return the verdict for two LMADs under assumptions."""
     provers: list[Prover] = []
     found = _verdict(first, second, facts, provers)
     return replace(found, steps=sum(prover.steps for prover in provers))
 
 
 def glance(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, work: int) -> Verdict:
-    """The verdict that is found within so many inequalities, with the points that facts have."""
+    """Return the verdict found within `work` inequalities, with the existing sample points."""
     problem, known = difference(first, second, facts, sampled=bool(facts.points))
     found = _overlap(first, second, known, known.points, QUICK)
     if found is not None:
@@ -123,7 +123,7 @@ def glance(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, work: int) -> Ve
 
 
 def _verdict(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, provers: list[Prover]) -> Verdict:
-    """The verdict; `provers` are told, as they know what it took."""
+    """Return the verdict; appends each prover to `provers`, which count the steps."""
     problem, known = difference(first, second, facts)
     found = _overlap(first, second, known, known.points[:GLANCE], QUICK)
     if found is not None:
@@ -161,14 +161,14 @@ def _verdict(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, provers: list[
 
 
 def lacking(missing: Poly) -> str:
-    """Why nothing is known of two sets, where it comes down to one inequality."""
+    """Say that a single inequality is missing."""
     return f"Could not prove {missing} >= 0."
 
 
 def beyond(first: Lmad[Poly], second: Lmad[Poly]) -> Disjoint | None:
-    """The proof that all of one set lies beyond all of the other one, if sizes alone say so.
+    """Return the proof that one set lies entirely beyond the other, if sizes alone imply it.
 
-    Takes little time, whether there is one or not.
+    Fast whether it succeeds or not.
     """
     nothing = Facts(())
     problem, known = difference(first, second, nothing, sampled=False)
@@ -194,7 +194,7 @@ def beyond(first: Lmad[Poly], second: Lmad[Poly]) -> Disjoint | None:
 def _overlap(
     first: Lmad[Poly], second: Lmad[Poly], facts: Facts, points: Sequence[Point], nodes: int
 ) -> Overlap | None:
-    """A shared cell at one of these points; those where it takes too long are passed over."""
+    """Return a shared cell at one of these points; points that take too long are skipped."""
     names = first.names() | second.names()
     for point in points:
         full = facts.complete(point)
@@ -215,7 +215,7 @@ def _overlap(
 
 
 def sought(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> Overlap | None:
-    """A shared cell at points that are chosen for it: those where the ranges of both meet."""
+    """Return a shared cell at points chosen so that the ranges of both sets meet."""
     problem, known = difference(first, second, facts, sampled=False)
     signs = [_sign(dim.stride, Prover(known)) for dim in problem.dims]
     ends: tuple[Poly, ...] = ()
@@ -228,9 +228,10 @@ def sought(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> Overlap | Non
 
 
 def missing_for(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> list[Poly]:
-    """Inequalities of which each might be all that a proof lacks, even where the two do meet.
+    """Return inequalities each of which might complete a proof, even where the sets overlap.
 
-    That the sum is always positive, that it is always negative, and what the search came down to.
+    These are: the sum is always positive, it is always negative, and the last failure of the
+    search.
     """
     problem, known = difference(first, second, facts)
     prover = Prover(known)
@@ -249,30 +250,30 @@ def missing_for(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> list[Pol
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """A problem by a pivot: `divisor*(quotient + inside) + remainder + outside = 0`."""
+    """A problem after a pivot: `divisor*(quotient + inside) + remainder + outside = 0`."""
 
     divisor: Poly
     quotient: Poly
     inside: tuple[Summand, ...]
-    """Their strides are divided already."""
+    """Summands with divided strides."""
     remainder: Poly
     outside: tuple[Summand, ...]
     signs: Signs
-    """Of the strides outside."""
+    """Signs of the strides outside."""
 
 
 class _Search:
-    """The search for a proof of one pair."""
+    """Proof search for one pair."""
 
     def __init__(self, strides: tuple[Poly, ...] = (), *, wide: bool = False) -> None:
-        """`strides` are more pivots to try, and `wide` many: slow where there is no proof."""
+        """`strides`: more pivots to try. `wide`: try many pivots, slow where there is no proof."""
         self.nodes = 0
         self.missing: Poly | None = None
         self.strides = strides
         self.wide = wide
 
     def solve(self, problem: Problem, prover: Prover, depth: int) -> Proof | None:
-        """A proof that the equation has no solution, or None."""
+        """Return a proof that the equation has no solution, or None."""
         self.nodes += 1
         numbers = _numbers(problem)
         if numbers is not None:
@@ -284,7 +285,7 @@ class _Search:
     def under(
         self, facts: Sequence[Poly], problem: Problem, prover: Prover, depth: int
     ) -> Proof | None:
-        """The same under more facts, of which multiples are rounded."""
+        """Solve under more facts, whose multiples are rounded."""
         more = _extended(prover, facts)
         found = [one for fact in facts for one in roundings(fact, more if self.wide else None)]
         proof = self.solve(problem, _extended(more, [claim for claim, _ in found]), depth)
@@ -298,7 +299,7 @@ class _Search:
     def _counted(
         self, problem: Problem, numbers: _Numbers, prover: Prover, depth: int
     ) -> Proof | None:
-        """Numbers are decided. What a search has found of them is easier to read."""
+        """Decide an equation of constants; prefers a proof by search, which is easier to read."""
         try:
             solvable = constant.solvable(*numbers)
         except constant.TooHard:
@@ -316,7 +317,7 @@ class _Search:
         return self._rewritten(normalised(problem), prover, depth)
 
     def _rewritten(self, problem: Problem, prover: Prover, depth: int) -> Proof | None:
-        """Flip and join as long as possible, then tell apart, then pivot. The result is tidied."""
+        """Flip and join while possible, then compare ranges, then pivot. Normalises the result."""
         steps: list[Callable[[Proof], Proof]] = [Normalise]
         signs: dict[Poly, tuple[int, Sum] | None] = {}
 
@@ -414,7 +415,7 @@ class _Search:
         return None
 
     def _range(self, parts: _Parts, prover: Prover) -> tuple[int, int, Sum, Sum] | None:
-        """The values that `w = quotient + inside` can have, the first and the last."""
+        """Return the first and last value of `w = quotient + inside`, with proofs."""
         divisor, remainder = parts.divisor, parts.remainder
         low, high = extremes(parts.outside, parts.signs)
         last = None
@@ -454,7 +455,7 @@ class _Search:
         return tuple(cases)
 
     def _case(self, value: int, parts: _Parts, prover: Prover, depth: int) -> Case | None:
-        """That `w` is not this value, or that the rest cannot make up for it."""
+        """Prove that `w` is not this value, or that the rest cannot compensate for it."""
         left_over = parts.divisor * value + parts.remainder
         multiple = Problem(parts.quotient - value, parts.inside)
         of_rest = hypotheses(left_over, parts.outside, parts.signs)
@@ -472,7 +473,7 @@ class _Search:
         return None if proof is None else Case(value, False, known, proof)
 
     def _relax(self, problem: Problem, prover: Prover, depth: int) -> Proof | None:
-        """A stride that is nearly a multiple of another: count the two parts independently."""
+        """Split a stride that is nearly a multiple of another into two independent parts."""
         for k, dim in enumerate(problem.dims):
             for other in problem.dims:
                 if other.stride == dim.stride or not other.stride.names():
@@ -493,7 +494,7 @@ class _Search:
         return None
 
     def _split(self, problem: Problem, prover: Prover, depth: int) -> Proof | None:
-        """Two cases by the sign of something that the offset is made of."""
+        """Split cases by the sign of a term of the offset."""
         if depth > 3:
             return None
         for term in _split_terms(problem, prover):
@@ -510,7 +511,7 @@ _Numbers = tuple[int, list[tuple[int, int, int]]]
 
 
 def _numbers(problem: Problem) -> _Numbers | None:
-    """Offset, strides and bounds, if all of them are numbers."""
+    """Return offset, strides and bounds if all are constants."""
     offset = problem.offset.constant
     if offset is None:
         return None
@@ -524,7 +525,7 @@ def _numbers(problem: Problem) -> _Numbers | None:
 
 
 def extremes(dims: Sequence[Summand], signs: Signs) -> tuple[Poly, Poly]:
-    """The smallest and the largest value of a sum of dimensions."""
+    """Return the smallest and the largest value of a sum of dimensions."""
     low, high = Poly.const(0), Poly.const(0)
     for dim, (sign, _) in zip(dims, signs.signs, strict=True):
         ends = dim.stride * dim.low, dim.stride * dim.high
@@ -533,13 +534,13 @@ def extremes(dims: Sequence[Summand], signs: Signs) -> tuple[Poly, Poly]:
 
 
 def hypotheses(offset: Poly, dims: Sequence[Summand], signs: Signs) -> tuple[Poly, ...]:
-    """What follows from `offset + sum of dims = 0` being solvable: the range holds 0."""
+    """Return consequences of `offset + sum of dims = 0` being solvable: the range holds 0."""
     low, high = extremes(dims, signs)
     return -(offset + low), offset + high
 
 
 def divided(dim: Summand, divisor: Poly) -> Summand:
-    """The dimension with its stride divided."""
+    """Divide the stride of a dimension exactly."""
     quotient = exact(dim.stride, divisor)
     assert quotient is not None
     return Summand(quotient, dim.low, dim.high)
@@ -559,7 +560,10 @@ def _sign(stride: Poly, prover: Prover) -> tuple[int, Sum] | None:
 
 
 def _absurd(prover: Prover, *, thorough: bool) -> Sum | None:
-    """A fact whose opposite follows from the others: of the last, or from the looks of any."""
+    """Prove that a fact contradicts the others: one of the last three, or with `thorough` any.
+
+    Of the facts before the last three, only contradictions that `plainly` finds are noticed.
+    """
     bounds = prover.facts.bounds
     for fact in bounds if thorough else ():
         against = prover.plainly(-fact - 1)
@@ -574,14 +578,14 @@ def _absurd(prover: Prover, *, thorough: bool) -> Sum | None:
 
 
 def _contradiction(fact: Poly, against: Sum) -> Sum:
-    """That -1 is not negative, as a fact and its opposite are not."""
+    """Combine a fact and its negation into `-1 >= 0`."""
     return Sum(Poly.const(-1), against.scale, (*against.terms, (against.scale, (fact,))))
 
 
 def _split_terms(problem: Problem, prover: Prover) -> list[Poly]:
-    """Differences of names that are not ordered yet, from the offset.
+    """Return differences of unordered names from the offset.
 
-    First come those that are in it, multiplied or not.
+    Differences that occur in it, multiplied or not, come first.
     """
     found: list[Poly] = []
     offset = problem.offset

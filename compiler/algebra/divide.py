@@ -1,4 +1,4 @@
-"""Division of polynomials, for pivots: `p = divisor * quotient + remainder`."""
+"""Divide polynomials for pivots: `p = divisor * quotient + remainder`."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from compiler.algebra.problem import Problem
 
 _ROUNDS = 30
 _STEPS = 8
-"""Pivots that are taken from the terms of an offset."""
+"""Maximum number of pivots taken from the terms of an offset."""
 
 
 def divide(p: Poly, divisor: Poly) -> tuple[Poly, Poly]:
-    """Quotient and remainder, whose monomials the divisor's leading one does not divide.
+    """Return quotient and remainder; the divisor's leading monomial divides none of the remainder.
 
-    Coefficients of names are rounded towards zero, so that `-p` is divided as `p` is: a name stands
-    for many numbers, and `j - k` is small if both are. A number is rounded down: it is left in
-    `0 .. c-1`.
+    Coefficients of names are rounded towards zero, so that `-p` divides like `p`: names have many
+    values, and `j - k` is small if both are. A constant is rounded down to leave `0 .. c-1`.
     """
     lead = max(divisor.terms, key=_order)
     weight = divisor.terms[lead]
@@ -47,17 +46,17 @@ def divide(p: Poly, divisor: Poly) -> tuple[Poly, Poly]:
 
 
 def exact(p: Poly, divisor: Poly) -> Poly | None:
-    """`p / divisor` if nothing remains."""
+    """Return `p / divisor` if the remainder is 0."""
     quotient, remainder = divide(p, divisor)
     return None if remainder.terms else quotient
 
 
 def pivots(problem: Problem, others: Sequence[Poly] = (), *, wide: bool = False) -> Iterator[Poly]:
-    """Divisors worth trying: strides, their primitive parts, common monomials, names; no twins.
+    """Yield candidate divisors, each once: strides, primitive parts, common monomials, names.
 
-    `others` are strides of dimensions that have gone: one of a single point still tells a step.
-    With `wide`, and where there are no dimensions, come the names of the offset, and what stands
-    before them.
+    `others` are strides of eliminated dimensions: a single point still suggests a divisor. With
+    `wide`, and where there are no dimensions, also yields names of the offset and their
+    coefficients.
     """
     seen: set[Poly] = set()
 
@@ -93,7 +92,7 @@ def pivots(problem: Problem, others: Sequence[Poly] = (), *, wide: bool = False)
 
 
 def _steps(offset: Poly) -> list[Poly]:
-    """By how much the offset grows with a name, all of it and in single terms: largest first."""
+    """Return slopes of the offset in each name, whole and by term, largest first."""
     found: dict[Poly, None] = {}
     for name in sorted(offset.names()):
         slope = offset.coefficient(name) if offset.degree(name) == 1 else Poly.const(0)
@@ -115,13 +114,13 @@ def _order(mono: Monomial) -> tuple[int, Monomial]:
 
 
 def size(poly: Poly) -> tuple[int, int]:
-    """How large a stride or divisor is likely to be: its degree, and its largest coefficient."""
+    """Rank a stride or divisor by degree and largest coefficient."""
     degree = max((sum(p for _, p in m) for m in poly.terms), default=0)
     return degree, max((abs(c) for c in poly.terms.values()), default=0)
 
 
 def _common(poly: Poly) -> Monomial:
-    """The largest monomial that divides all of `poly`."""
+    """Return the largest monomial that divides all of `poly`."""
     common: dict[str, int] | None = None
     for mono in poly.terms:
         powers = dict(mono)
@@ -133,7 +132,7 @@ def _common(poly: Poly) -> Monomial:
 
 
 def without(mono: Monomial, lead: Monomial) -> Monomial | None:
-    """The product `mono / lead`, or None if that is none."""
+    """Return `mono / lead`, or None if it does not divide."""
     powers = dict(mono)
     for name, power in lead:
         left = powers.get(name, 0) - power
@@ -144,5 +143,5 @@ def without(mono: Monomial, lead: Monomial) -> Monomial | None:
 
 
 def products(poly: Poly) -> list[Monomial]:
-    """The monomials of a polynomial that have two factors or more."""
+    """Return the monomials of degree two or more."""
     return [mono for mono in poly.terms if sum(power for _, power in mono) > 1]

@@ -1,7 +1,7 @@
-"""Claims and their proofs as the plain data that the checker reads (`docs/certificates.md`).
+"""Encode claims and their proofs as plain data for the checker (`docs/certificates.md`).
 
-Everything in a proof is written down, so that what the page draws is what was checked. What is not
-of the exact types that it should be of is not written: such a proof is refused.
+Every step is written, so that the page draws what was checked. A proof with a value of any but the
+exact expected types is refused.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from compiler.protocol.kinds import Json
 from compiler.protocol.proofs import Certificate
 
 Terms = list[list[int | str]]
-"""A polynomial in a certificate: of each term its coefficient, then its names."""
+"""A polynomial in a certificate: for each term its coefficient, then its names."""
 _WORDS: dict[type, str] = {DisjointRanges: "apart", Inferred: "line", Normalise: "tidy"}
-"""Steps that the format calls otherwise."""
+"""Steps with another name in the format."""
 _STEPS: dict[type, tuple[str, tuple[str, ...]]] = {
     kind: (_WORDS.get(kind, kind.__name__.lower()), tuple(f.name for f in fields(kind)))
     for kind in (
@@ -60,7 +60,7 @@ _PARTS = {Poly, int, bool, tuple, Sum, Signs, Case, *_STEPS}
 
 
 def refusal(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, proof: Proof) -> str:
-    """Why the checker refuses a proof that two LMADs are disjoint; "" if it accepts it."""
+    """Return the checker's reason to refuse a proof of disjointness; "" if it accepts."""
     try:
         checker.Theorem(theorem(first, second, facts, proof)).check()
     except checker.Refused as why:
@@ -73,10 +73,9 @@ def refusal(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, proof: Proof) -
 def theorem(
     first: Lmad[Poly], second: Lmad[Poly], facts: Facts, proof: Proof, about: str = ""
 ) -> Json:
-    """The claim that two LMADs are disjoint under those of the facts that the proof uses.
+    """Encode the claim that two LMADs are disjoint, with only the facts that the proof uses.
 
-    `about` says what it is for. Raises `checker.Refused` if the proof is not made of what proofs
-    are made of.
+    `about` states its purpose. Raises `checker.Refused` if the proof has a foreign part.
     """
     writer = _Writer()
     written = writer.proof(proof)
@@ -98,7 +97,7 @@ def theorem(
 
 
 def inequality(argument: Argument, about: str = "") -> Json:
-    """What an argument shows, under what the program says of it (`argument.py`)."""
+    """Encode the claim of an argument, with its premises about the program (`argument.py`)."""
     argued = _Argued(argument.lines)
     claims = dict.fromkeys(line.claim for line in argument.lines)
     equal = _needed(argued.names, argument.equal)
@@ -112,9 +111,9 @@ def inequality(argument: Argument, about: str = "") -> Json:
 
 
 class _Argued:
-    """Lines and all that they rest on, as a certificate has them.
+    """Lines and their premises in the format of a certificate.
 
-    `data` are the fields for them, and `names` what is mentioned; what is in `certain` is known.
+    `data` are their fields, `names` the names that occur; `certain` is known.
     """
 
     def __init__(self, roots: Sequence[Lemma], certain: Sequence[Poly] = ()) -> None:
@@ -162,7 +161,7 @@ class _Argued:
 
 
 def _note(types: dict[Name, str], name: Name, prim: str) -> None:
-    """Add what type a name is of. Raises `checker.Refused` where it is of another."""
+    """Record the type of a name. Raises `checker.Refused` for two different types."""
     if types.setdefault(name, prim) != prim:
         raise checker.Refused(f"{name} is of two types.")
 
@@ -189,7 +188,7 @@ def _names(given: checker.Given) -> set[Name]:
 
 
 def document(theorems: Sequence[Json]) -> Certificate:
-    """A file of claims."""
+    """Return a file of claims."""
     claims = list(theorems)
     return {
         "format": checker.FORMAT,
@@ -202,7 +201,7 @@ def document(theorems: Sequence[Json]) -> Certificate:
 def _needed(
     names: AbstractSet[Name], given: Sequence[tuple[Name, Poly]]
 ) -> list[tuple[Name, Poly]]:
-    """The equalities that define any of the names, or what those are made of."""
+    """Return the equalities that define the names, transitively."""
     values = dict(given)
     wanted, waiting = set[Name](), list(names)
     while waiting:
@@ -245,7 +244,7 @@ class _Writer:
         return found[1]
 
     def proof(self, value: object) -> object:
-        """A proof or a part of one."""
+        """Encode a proof or a part of one."""
         _exactly(type(value) in _PARTS)  # and no subclass
         match value:
             case int():

@@ -1,9 +1,9 @@
-"""Certificates for provers of others: SMT-LIB 2 and Lean 4.
+"""Export certificates to other provers: SMT-LIB 2 and Lean 4.
 
-A certificate is a tree of steps over inequalities (and equations of numbers). Each of these is
-written as a question or theorem of its own, about the facts that its sum is made of, or about what
-is given and what its rule needs; the steps between them are the checker's, and are not written.
-What is claimed is a question of its own, without its proof: whether there is a counterexample.
+A certificate is a tree of steps over inequalities (and equations of constants). Each leaf is
+written as a question or theorem of its own, from the facts of its sum, or from a premise and the
+side conditions of its rule; the steps between them are the checker's and are not written. The claim
+itself, without its proof, is a question for a counterexample.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ private theorem rounded {{s c k : Int}} (hs : 0 < s) (hk : k < s) (h : 0 ≤ s *
 
 
 def exported(certificate: object, to: str) -> str:
-    """All claims of a certificate in one of the formats. Raises `checker.Refused`.
+    """Return all claims of a certificate in one of the formats. Raises `checker.Refused`.
 
-    Proofs are followed, unless it is the claims themselves that are wanted.
+    Checks the proofs first, except in the format `claims`.
     """
     ask = _nothing if to == "claims" else Theorem.check
     parts: list[str] = []

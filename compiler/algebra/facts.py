@@ -1,7 +1,7 @@
-"""What is assumed: polynomials that are not negative, and equalities used as substitutions.
+"""Assumptions: polynomials that are not negative, and equalities used as substitutions.
 
-A set of facts carries points that meet all of them. Most questions that a prover is asked are
-false, and a point that refutes one costs microseconds.
+Facts carry sample points that satisfy all of them. Most claims that a prover is asked about are
+false, and a counterexample among the points refutes them in microseconds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ POINTS = 16
 TRIES = 60
 _REMEMBERED = 256
 _LARGEST = 1 << 256
-"""Of a value: a chain of powers leaves all numbers behind that can be worked with."""
+"""Bound of sample values: a chain of powers soon exceeds any usable number."""
 _STEPS = (0, 0, 0, 1, 1, 2, 3, 5, 9)
 
 Point = dict[Name, int]
@@ -27,13 +27,13 @@ Point = dict[Name, int]
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """`bounds` are all >= 0, in terms of names that no equality defines.
+    """Facts `bounds >= 0` over names that no equality defines.
 
-    `points` meet all bounds; names that occur in no bound have a value there too if they were
-    listed. Few points, or none, may mean that the facts contradict each other.
+    `points` satisfy all bounds; they also bind names without a bound if those were listed. Few or
+    no points may mean that the facts are contradictory.
 
-    `sources` are the bounds and `given` the equalities as they were stated, which is what a
-    certificate is about. An equality that defines a name by itself is two bounds instead.
+    `sources` are the bounds and `given` the equalities as they were stated, for certificates. An
+    equality that defines a name by itself is kept as two bounds.
     """
 
     bounds: tuple[Poly, ...]
@@ -42,7 +42,7 @@ class Facts:
     sources: tuple[Poly, ...] = ()
     given: tuple[tuple[Name, Poly], ...] = ()
     lines: Mapping[Poly, Lemma] = field(default_factory=dict, compare=False)
-    """Why bounds hold that were not stated, but follow from what is."""
+    """Proofs of bounds that were derived rather than stated."""
 
     @staticmethod
     def of(
@@ -51,9 +51,9 @@ class Facts:
         names: Iterable[Name] = (),
         lines: Mapping[Poly, Lemma] | None = None,
     ) -> Facts:
-        """Facts with fresh points over all names in them and in `names`.
+        """Return facts with fresh points over their names and `names`.
 
-        `lines` are why some of the bounds hold, and claim them with the equalities put into them.
+        `lines` prove some of the bounds, with the equalities substituted.
         """
         stated = tuple((equalities or {}).items())
         solved = solve(stated)
@@ -72,7 +72,7 @@ class Facts:
         return Facts(normal, solved, points, tuple(sources.values()), given, lines or {})
 
     def line(self, bound: Poly) -> Lemma:
-        """Why one of the bounds holds. Raises KeyError if it is none."""
+        """Return the line that justifies one of the bounds. Raises KeyError for any other."""
         found = self.lines.get(bound)
         if found is None:
             stated = dict(zip(self.bounds, self.sources or self.bounds, strict=True))
@@ -80,11 +80,11 @@ class Facts:
         return found
 
     def normal(self, poly: Poly) -> Poly:
-        """`poly` with the equalities substituted."""
+        """Return `poly` with the equalities substituted."""
         return poly.subst(self.equalities) if self.equalities else poly
 
     def with_bounds(self, *more: Poly) -> Facts:
-        """These facts and more; the points are those that still fit, none if a name is new."""
+        """Return these facts and more, with the points that still fit; none if a name is new."""
         new = tuple(
             b for b in more if b not in self.bounds and (b.constant is None or b.constant < 0)
         )
@@ -103,14 +103,14 @@ class Facts:
         )
 
     def refutes(self, poly: Poly) -> bool:
-        """Whether `poly >= 0` is false at one of the points that have values for its names."""
+        """True if `poly >= 0` is false at one of the points that bind its names."""
         try:
             return any(poly.evaluate(point) < 0 for point in self.points)
         except KeyError:
             return False
 
     def complete(self, point: Point) -> Point:
-        """A point with the values of the names that equalities define."""
+        """Extend a point by the names that equalities define."""
         return {**point, **{name: poly.evaluate(point) for name, poly in self.equalities.items()}}
 
 
@@ -118,9 +118,9 @@ def solve(
     equalities: Iterable[tuple[Name, Poly]],
     subst: Callable[[Poly, Mapping[Name, Poly]], Poly] = Poly.subst,
 ) -> dict[Name, Poly]:
-    """Equalities whose right sides mention no name that one of them defines, one by one.
+    """Solve equalities by substitution, one by one, so that no right side mentions a defined name.
 
-    One that then defines its name by itself is left out.
+    Omits an equality that then defines its name by itself.
     """
     solved: dict[Name, Poly] = {}
     for name, poly in equalities:
@@ -134,11 +134,11 @@ def solve(
 
 
 _remembered: dict[str, tuple[tuple[int, ...], ...]] = {}
-"""Values for the names of questions, which are alike if they differ in these only."""
+"""Cache of sample values, shared by questions that are equal up to renaming."""
 
 
 def _points(bounds: Sequence[Poly], names: Sequence[Name]) -> tuple[Point, ...]:
-    """Points for sorted names; the same for questions that differ in their names only."""
+    """Return sample points for sorted names; equal for questions that are equal up to renaming."""
     number = {name: k for k, name in enumerate(names)}
     terms = [
         [([(number[n], p) for n, p in mono], coeff) for mono, coeff in bound.terms.items()]
@@ -154,7 +154,7 @@ def _points(bounds: Sequence[Poly], names: Sequence[Name]) -> tuple[Point, ...]:
 
 
 def _sampled(bounds: Sequence[Poly], names: Sequence[Name]) -> list[tuple[int, ...]]:
-    """At most POINTS tuples of values for the names, which meet all bounds."""
+    """Return at most POINTS tuples of values that satisfy all bounds."""
     rng = random.Random(7)
     found: dict[tuple[int, ...], None] = {}
     within: dict[Name, list[Poly]] = {name: [] for name in names}
@@ -182,9 +182,9 @@ def _sampled(bounds: Sequence[Poly], names: Sequence[Name]) -> list[tuple[int, .
 
 
 def _rising(names: Iterable[Name], edges: Mapping[Name, list[_Edge]]) -> list[Name]:
-    """Names after those of their lower bounds, and quotients after what is divided.
+    """Order names after those in their lower bounds, and quotients after their dividends.
 
-    Long chains are hard to meet in another order.
+    Long chains are hard to satisfy in another order.
     """
     order: dict[Name, None] = {}
     for start in names:
@@ -216,7 +216,7 @@ class _Edge:
 
 
 def _edges(name: Name, bounds: Iterable[Poly]) -> list[_Edge]:
-    """The bounds that are linear in a name."""
+    """Return the bounds that are linear in a name."""
     found: list[_Edge] = []
     for bound in bounds:
         if bound.degree(name) == 1:
@@ -229,7 +229,7 @@ def _edges(name: Name, bounds: Iterable[Poly]) -> list[_Edge]:
 def _point(
     order: list[Name], edges: Mapping[Name, list[_Edge]], rng: random.Random
 ) -> Point | None:
-    """Values one by one, each within the bounds that are linear in it and otherwise known."""
+    """Choose values one by one, each within its linear bounds over names already bound."""
     point: Point = {}
     for name in order:
         low: int | None = None

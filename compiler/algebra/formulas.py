@@ -1,4 +1,4 @@
-"""What is given in a certificate, as formulas about integers for other provers."""
+"""Translate premises of certificates into formulas about integers for other provers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Formula = tuple[Any, ...]
 _TURNS: dict[str, Polynomial] = {
     side: {(f"\0{side}",): 1} for side in ("left", "right", "quotient", "cut")
 }
-"""Numbers that there are: how often a type is wrapped around, and the quotient of a remainder. No
-name of a certificate is one of theirs."""
+"""Existential variables: how often a value wraps around, and the quotient of a remainder. They
+clash with no name of a certificate."""
 
 
 def meaning(given: Given) -> Formula:
-    """What is given says of integers: what a program computes in a type wraps around there.
+    """Return the meaning of a premise over the integers: arithmetic in a type wraps there.
 
-    It says nothing where something that it reads is out of range.
+    The formula is vacuous where a value that it reads is out of range.
     """
     if not given.op:
         return ("and",)
@@ -34,7 +34,7 @@ def meaning(given: Given) -> Formula:
 
 
 def _cut(poly: Polynomial, prim: str, turns: str, cuts: list[Formula]) -> Polynomial:
-    """What a type has of a polynomial; `cuts` say by how many turns that is away from it."""
+    """Return the representative of a polynomial in a type; appends its constraints to `cuts`."""
     if all(p.keys() <= {()} and p.get((), 0) >= 0 for p in in_range(poly, prim)):
         return poly
     low, high = RANGES[prim]
@@ -44,7 +44,7 @@ def _cut(poly: Polynomial, prim: str, turns: str, cuts: list[Formula]) -> Polyno
 
 
 def _statement(given: Given) -> Formula:
-    """The same where both sides are what the program has."""
+    """Translate a premise whose sides already are machine values."""
     _, op, prim, _, x, a, b, _ = given
     low, high = RANGES[prim or WORD]
     match op:
@@ -79,7 +79,7 @@ def _statement(given: Given) -> Formula:
 
 
 def _divided(down: bool, a: Polynomial, b: Polynomial, rest: Polynomial) -> Formula:
-    """That `a` leaves `rest` when it is divided by `b`, rounded down or towards zero."""
+    """State that `a` divided by `b` leaves `rest`, rounded down or towards zero."""
     back, under = minus(0, rest), [minus(minus(side, 1), rest) for side in (b, minus(0, b))]
     over = [minus(minus(side, 1), back) for side in (b, minus(0, b))]
     if down:
@@ -91,7 +91,7 @@ def _divided(down: bool, a: Polynomial, b: Polynomial, rest: Polynomial) -> Form
 
 
 def minus(one: Polynomial | int, other: Polynomial | int) -> Polynomial:
-    """Their difference."""
+    """Return the difference."""
     found: Polynomial = {}
     for sign, side in ((1, one), (-1, other)):
         for monomial, number in ({(): side} if isinstance(side, int) else side).items():
@@ -104,7 +104,7 @@ def _times(one: Polynomial, other: Polynomial) -> Polynomial:
 
 
 def polynomials(formula: Formula) -> Iterator[Polynomial]:
-    """The polynomials in a formula."""
+    """Yield the polynomials of a formula."""
     kind, *parts = formula
     for part in parts:
         if kind in ("and", "or"):
@@ -114,18 +114,18 @@ def polynomials(formula: Formula) -> Iterator[Polynomial]:
 
 
 class Symbols:
-    """What the names of some polynomials are called there, in order."""
+    """Names of polynomials mapped to symbols of another prover, in order of occurrence."""
 
     def __init__(self, polys: Sequence[Polynomial], call: Callable[[str, int], str]) -> None:
         found = dict.fromkeys(name for poly in polys for monomial in poly for name in monomial)
         self._called = {name: call(name, k) for k, name in enumerate(found, 1)}
 
     def of(self, name: str) -> str:
-        """What a name is called."""
+        """Return the symbol of a name."""
         return self._called[name]
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """Each name with what it is called."""
+        """Yield each name with its symbol."""
         yield from self._called.items()
 
     def __iter__(self) -> Iterator[str]:
@@ -136,14 +136,14 @@ class Symbols:
 
 
 def rounded(leaf: Leaf) -> int:
-    """By how much `scale` times the claim is less than the sum: less than `scale`."""
+    """Return by how much `scale` times the claim is less than the sum: less than `scale`."""
     _, claim, scale, terms = leaf
     at_zero = sum(c * prod(f.get((), 0) for f in factors) for c, factors in terms)
     return at_zero - scale * claim.get((), 0)
 
 
 def facts_of(leaf: Leaf) -> list[Polynomial]:
-    """The facts that a leaf is made of, each once."""
+    """Return the facts of a leaf, each once."""
     found: list[Polynomial] = []
     for _, factors in leaf[3]:
         found += [fact for fact in factors if fact not in found]
@@ -151,5 +151,5 @@ def facts_of(leaf: Leaf) -> list[Polynomial]:
 
 
 def on_one_line(text: str) -> str:
-    """On one line, and without what a comment could be ended by."""
+    """Escape text for a one-line comment."""
     return text.replace("\0", "").encode("ascii", "backslashreplace").decode()

@@ -1,8 +1,8 @@
-"""Asks the checker about the lines of an argument, before anything rests on them.
+"""Have the checker verify the lines of an argument before anything rests on them.
 
-Lines are handed over as what they are in a certificate: what the program says as it says it (of
-numbers that a machine has), with what may be read as integers; and the steps with what they are
-about. The same is written to a file (`encode.py`).
+Lines are passed in the form that they have in a certificate: premises as the program states them
+(of machine values), with the readings as integers, and steps with their data. `encode.py` writes
+the same to a file.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ _ONE: checker.Polynomial = {(): 1}
 
 
 def accepts(argument: Argument, claims: Sequence[Poly]) -> bool:
-    """Whether the argument shows that none of `claims` is negative."""
+    """True if the checker accepts an argument for every claim `>= 0`."""
     shown = [line.claim for line in argument.lines]
     return all(_is_plain(claim) or claim in shown for claim in claims) and follow(argument.lines)
 
 
 def follow(lines: Iterable[Lemma]) -> bool:
-    """Whether every one of the lines follows, and all that they rest on."""
+    """True if the checker accepts every line and all that they rest on."""
     work = checker.Inequalities()
     return all(line.key is not None or _follow(line, work) for line in lines)
 
 
 def forget(arguments: Iterable[Argument]) -> None:
-    """Drop the lines as the checker has them; if more is to rest on one, it is asked again."""
+    """Drop the checker's form of the lines; a later use verifies them again."""
     for line in all_lines(line for argument in arguments for line in argument.lines):
         line.said, line.key = UNSAID, None
 
 
 def _follow(root: Lemma, work: checker.Inequalities) -> bool:
-    """The same for one line; a line that rests on itself is never accepted."""
+    """Verify one line after its premises; a line that rests on itself is never accepted."""
     stack, waiting = [root], set[int]()
     while stack:
         line = stack[-1]
@@ -68,7 +68,7 @@ def _is_plain(claim: Poly) -> bool:
 
 
 def _accepted(line: Lemma, work: checker.Inequalities) -> checker.Key:
-    """The claim of a line that follows from its premises, which are accepted. Raises Refused."""
+    """Verify a line whose premises are accepted, and return its key. Raises Refused."""
     claim = line.said = plain(line.claim)
     because = line.because
     known = frozenset([premise.key for premise in line.premises if premise.key is not None])
@@ -92,9 +92,9 @@ def _accepted(line: Lemma, work: checker.Inequalities) -> checker.Key:
 
 
 def typed(given: checker.Given) -> Iterator[tuple[Name, str]]:
-    """The names that a comparison or operation of a program has as its sides, with their types.
+    """Yield the names that are sides of a premise, with their types.
 
-    What is read as another type than its own is no such name, but a number that must fit.
+    A name read at another type than its own is a number that must fit, and is left out.
     """
     for side in (given.left, given.right) if given.type and given.kind != "wrap" else ():
         if len(side) == 1 and all(side != poly for poly, _ in given.reads):
@@ -105,7 +105,7 @@ def typed(given: checker.Given) -> Iterator[tuple[Name, str]]:
 
 @lru_cache(4096)
 def _ends(name: Name, prim: str) -> tuple[checker.Key, ...]:
-    """That a name lies in the range of its type."""
+    """Return the range of a name's type as facts."""
     return tuple(frozenset(poly.items()) for poly in checker.in_range(_named(name), prim))
 
 
@@ -116,7 +116,7 @@ def _positive(number: object) -> int:
 
 
 def plain(poly: Poly) -> checker.Polynomial:
-    """A polynomial as the checker has it. Raises Refused if it is not of plain numbers."""
+    """Convert a polynomial to the checker's form. Raises Refused for anything but plain numbers."""
     found: checker.Polynomial = {}
     for monomial, coefficient in poly.terms.items():
         if type(coefficient) is not int:
@@ -131,7 +131,7 @@ def plain(poly: Poly) -> checker.Polynomial:
 
 
 def is_stated(line: Lemma) -> bool:
-    """Whether a line says of integers what is known of them: nothing has to be read for it."""
+    """True for a premise about integers that needs no reading and no other line."""
     source = line.because
     if not isinstance(source, Source) or source.fits or line.premises:
         return False
@@ -150,9 +150,9 @@ def is_stated(line: Lemma) -> bool:
 
 
 def step(line: Lemma, claim: checker.Polynomial) -> checker.Inference:
-    """A line that is no sum, and claims that, as the checker has it.
+    """Convert a line that is no sum, with its claim, to the checker's form.
 
-    Errors: `Refused` where there is none with that number, or what wraps stands for nothing.
+    Errors: `Refused` for an unknown step, or a wrapped name that stands for nothing.
     """
     because = line.because
     if isinstance(because, Source):
@@ -185,7 +185,7 @@ def _whole(numbers: Iterable[Any]) -> tuple[int, ...]:
 
 
 def _said(source: Source, claim: Poly) -> checker.Given:
-    """What the program says, of which there may be two halves: the one that the claim is about."""
+    """Convert a premise to the checker's form; of two halves, the one that the claim is about."""
     reads = tuple([(plain(poly), prim or checker.NATURAL) for poly, prim, _ in source.fits])
     about, prim = source.about, "i64"
     match source.kind:

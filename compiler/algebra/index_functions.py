@@ -1,13 +1,14 @@
-"""Index functions as Futhark's compiler had them over time: chains, compositions, single LMADs.
+"""Index functions of three generations of Futhark's compiler: chains, compositions, single LMADs.
 
 After T. Henriksen, "Evolution of Futhark's Array Representation" (2024), and thesis 3.4.1. A change
-of layout is a `Step`. What an array's index function becomes by one differs between generations:
+of layout is a `Step`; the generations differ in how they apply it:
 
-    Chain          the step is written behind those before; an index goes back through all
-    Composition    LMADs with rotations, each of which indexes the next; it unranks what it gets
+    Chain          appends the step; an index goes back through all of them
+    Composition    LMADs with rotations, each of which indexes the next; unranks between them
     Lmad           one LMAD (`view`), or none: then the array is copied first
 
-All work over ints and over polynomials, and agree with a list of cells (`tests/algebra`).
+All work over ints and over polynomials, and are tested against an enumeration of cells
+(`tests/algebra`).
 """
 
 from __future__ import annotations
@@ -35,16 +36,16 @@ class Permute:
 
 @dataclass(frozen=True, slots=True)
 class Rotate(Generic[Num]):
-    """Index `i` of a dimension is `(i + by) mod size`, for each dimension its `by`."""
+    """Index `i` of each dimension becomes `(i + by) mod size`."""
 
     by: tuple[Num, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Select(Generic[Num]):
-    """For each dimension the positions of an LMAD, whose dimensions take its place.
+    """Each dimension is replaced by those of an LMAD over its indices.
 
-    One of rank 0 is an index, one of rank 1 a slice.
+    An LMAD of rank 0 is an index, one of rank 1 a slice.
     """
 
     parts: tuple[Lmad[Num], ...]
@@ -52,7 +53,7 @@ class Select(Generic[Num]):
 
 @dataclass(frozen=True, slots=True)
 class Reshape(Generic[Num]):
-    """The same elements in row-major order under a shape of equal product."""
+    """Same elements in row-major order under a shape of equal product."""
 
     shape: tuple[Num, ...]
 
@@ -65,25 +66,25 @@ Step = Permute | Rotate[Num] | Select[Num] | Reshape[Num]
 
 @dataclass(frozen=True, slots=True)
 class Chain(Generic[Num]):
-    """Transformations of a base, the first one first; the base is mostly row-major."""
+    """Transformations of a base, in order; the base is usually row-major."""
 
     base: Lmad[Num]
     steps: tuple[Step[Num], ...] = ()
 
     def then(self, step: Step[Num]) -> Chain[Num]:
-        """The same with one more step; every step is possible."""
+        """Append a step; every step is possible."""
         last: tuple[Step[Num], ...] = (step,)
         return Chain(self.base, self.steps + last)
 
     def shapes(self) -> list[tuple[Num, ...]]:
-        """The shape of the base, then that after each step."""
+        """Return the shape of the base and of each step's result."""
         found = [self.base.shape]
         for step in self.steps:
             found.append(_after(step, found[-1]))
         return found
 
     def index(self, point: Sequence[Num], divide: Divide[Num]) -> Num:
-        """The cell of an element: `apply` of the source, by substitution from the last step on."""
+        """Return the cell of an element: maps the index through the steps, last one first."""
         at, shapes = tuple(point), self.shapes()
         for step, before, after in reversed(
             list(zip(self.steps, shapes[:-1], shapes[1:], strict=True))
@@ -93,7 +94,7 @@ class Chain(Generic[Num]):
 
 
 def _after(step: Step[Num], shape: tuple[Num, ...]) -> tuple[Num, ...]:
-    """The shape of what a step gives."""
+    """Return the shape after a step."""
     match step:
         case Permute(perm):
             return tuple([shape[k] for k in perm])
@@ -113,7 +114,7 @@ def _before(
     divide: Divide[Num],
     like: Num,
 ) -> tuple[Num, ...]:
-    """The index, before a step, of the element that is at `at` after it."""
+    """Map the index `at` after a step to the index before it."""
     match step:
         case Permute(perm):
             return tuple([at[perm.index(k)] for k in range(len(perm))])
@@ -136,51 +137,51 @@ def _rotated(at: Num, by: Num, size: Num, divide: Divide[Num]) -> Num:
 
 @dataclass(frozen=True, slots=True)
 class RotatedLmad(Generic[Num]):
-    """An LMAD whose dimensions are rotated, each by its number (thesis 3.4.1)."""
+    """An LMAD with a rotation of each dimension (thesis 3.4.1)."""
 
     lmad: Lmad[Num]
     by: tuple[Num, ...]
 
     @staticmethod
     def plain(lmad: Lmad[Num]) -> RotatedLmad[Num]:
-        """Without rotations."""
+        """Return an LMAD without rotations."""
         return RotatedLmad(lmad, (number(0, lmad.offset),) * lmad.rank)
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing is rotated."""
+        """True if nothing is rotated."""
         return all(by == 0 for by in self.by)
 
     def index(self, point: Sequence[Num], divide: Divide[Num]) -> Num:
-        """The offset of an element."""
+        """Return the offset of an element."""
         triples = zip(point, self.by, self.lmad.shape, strict=True)
         return self.lmad.index(*[_rotated(*one, divide) for one in triples])
 
 
 @dataclass(frozen=True, slots=True)
 class Composition(Generic[Num]):
-    """LMADs one after another; the first is next to memory, the last takes the array's index."""
+    """A composition of LMADs; the first addresses memory, the last takes the array's index."""
 
     parts: tuple[RotatedLmad[Num], ...]
 
     @staticmethod
     def of(lmad: Lmad[Num]) -> Composition[Num]:
-        """Of one LMAD."""
+        """Return the composition of one LMAD."""
         return Composition((RotatedLmad.plain(lmad),))
 
     def then(self, step: Step[Num]) -> Composition[Num]:
-        """The same after one more step: within the last LMAD, if it can be; else in one more."""
+        """Apply a step, within the last LMAD if possible, else by one more."""
         return Composition(self.parts[:-1] + _extended(self.parts[-1], step))
 
     def index(self, point: Sequence[Num], divide: Divide[Num]) -> Num:
-        """The cell of an element (procedure 3.1, for any number of LMADs)."""
+        """Return the cell of an element (procedure 3.1, for any number of LMADs)."""
         flat = self.parts[-1].index(point, divide)
         for part in reversed(self.parts[:-1]):
             flat = part.index(unrank(part.lmad.shape, flat, divide), divide)
         return flat
 
     def merged(self) -> Composition[Num]:
-        """The same with as few LMADs as `compose` finds, from memory on."""
+        """Merge adjacent LMADs with `compose` where possible, from memory on."""
         done = [self.parts[0]]
         for part in self.parts[1:]:
             both = compose(done[-1].lmad, part.lmad)
@@ -192,12 +193,12 @@ class Composition(Generic[Num]):
 
     @property
     def single(self) -> Lmad[Num] | None:
-        """The LMAD, if it is one and rotates nothing."""
+        """The LMAD, if there is only one and it rotates nothing."""
         return self.parts[0].lmad if len(self.parts) == 1 and self.parts[0].is_plain else None
 
 
 def _extended(last: RotatedLmad[Num], step: Step[Num]) -> tuple[RotatedLmad[Num], ...]:
-    """One or two LMADs for one, and a step behind it."""
+    """Apply a step to an LMAD; returns one or two."""
     lmad, by = last.lmad, last.by
     match step:
         case Permute(perm):
@@ -219,7 +220,7 @@ def _extended(last: RotatedLmad[Num], step: Step[Num]) -> tuple[RotatedLmad[Num]
 
 
 def is_all(part: Lmad[Num], size: Num) -> bool:
-    """Whether a slice is the whole dimension as it is."""
+    """True if a slice is the whole dimension, unchanged."""
     return part.offset == 0 and part.shape == (size,) and part.dims[0].stride == 1
 
 
@@ -227,7 +228,7 @@ def is_all(part: Lmad[Num], size: Num) -> bool:
 
 
 def view(lmad: Lmad[Num], step: Step[Num]) -> Lmad[Num] | NoView:
-    """The single LMAD after a step, or why there is none."""
+    """Return the single LMAD after a step, or the reason why there is none."""
     match step:
         case Permute(perm):
             return lmad.permute(perm)
@@ -248,10 +249,10 @@ def view(lmad: Lmad[Num], step: Step[Num]) -> Lmad[Num] | NoView:
 
 
 def unify(one: T, other: T, differ: Callable[[Poly, Poly], Poly]) -> T | None:
-    """The least general index function of which both are instances: anti-unification.
+    """Return the least general generalisation of two index functions (anti-unification).
 
-    Only numbers can differ: for two that do, `differ` gives what stands for both, such as a name
-    that a branch returns. None if the two differ in structure.
+    Only numbers can differ: `differ` generalises two, for example to a name that a branch returns.
+    None if the two differ in structure.
     """
     found = _unified(one, other, differ)
     return None if found is _APART else found

@@ -1,12 +1,11 @@
-"""Proves `p >= 0` from facts, with a certificate: a sum of products of facts.
+"""Prove `p >= 0` from facts, with a certificate: a sum of products of facts.
 
-In this order: refute by points; read it off; shift every name to its lower bound and look at the
-signs; eliminate a name, `p(x) = p(L) + (x - L) * Q`; subtract products of two facts. The work is
-bounded: elimination alone could go on for minutes.
+Attempts, in this order: refute by sample points; match a fact; shift every name to its lower bound
+and inspect the signs; eliminate a name, `p(x) = p(L) + (x - L) * Q`; subtract products of two
+facts. The work is bounded: elimination alone could run for minutes.
 
-Of a multiple `s*p` of the claim it is enough that it is above `-s`, as the claim is a whole
-number: `2*x - 1 >= 0` gives `x - 1 >= 0`. So it is with `p(L)`, but not with `Q`, which is
-multiplied.
+For a multiple `s*p` of the claim, `s*p > -s` suffices, as the claim is an integer: `2*x - 1 >= 0`
+gives `x - 1 >= 0`. The same holds for `p(L)`, but not for `Q`, which is multiplied.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from compiler.base.names import Name
 
 ELIMINATIONS = 60
 WORK = 1500
-"""Attempts at inequalities that all provers of one search share."""
+"""Attempts at inequalities shared by all provers of one search."""
 LARGEST = 40
-"""Terms of a polynomial beyond which it is not worked on."""
+"""Maximum number of terms of a polynomial."""
 ON_THE_WAY = 4 * LARGEST
-"""The same while it is put together, as terms may cancel."""
+"""Maximum number of terms of an intermediate result, whose terms may cancel."""
 DEGREE = 8
 
 Terms = dict[tuple[Poly, ...], int]
@@ -34,7 +33,7 @@ _MARK = "\0"
 
 
 class _Bounds:
-    """A set of bounds with what follows from them alone, whatever the work: each is found once."""
+    """A set of bounds with cached consequences."""
 
     __slots__ = ("_depths", "_linear", "_lower", "_shifted", "bounds")
 
@@ -46,7 +45,7 @@ class _Bounds:
         self._shifted: dict[Poly, tuple[int, Terms] | None] = {}
 
     def linear(self, name: Name) -> list[tuple[Poly, int]]:
-        """The bounds in which a name stands once, with a number before it; and that number."""
+        """Return the bounds that are linear in a name with a constant slope, and the slope."""
         found = self._linear.get(name)
         if found is None:
             found = self._linear[name] = []
@@ -57,7 +56,7 @@ class _Bounds:
         return found
 
     def shift(self, p: Poly) -> tuple[int, Terms] | None:
-        """With every name at its lower bound plus something, no coefficient is negative."""
+        """Prove `p >= 0` by shifting names to lower bounds until no coefficient is negative."""
         if p not in self._shifted:
             found, chosen = self._shift_by(p, tightest=True)
             if found is None and chosen:
@@ -66,7 +65,7 @@ class _Bounds:
         return self._shifted[p]
 
     def _shift_by(self, p: Poly, *, tightest: bool) -> tuple[tuple[int, Terms] | None, bool]:
-        """The same with the tightest bounds, or the loosest; and whether there was a choice."""
+        """Shift by the tightest or loosest bounds; also says if there was a choice."""
         symbols: dict[Name, Poly] = {}
         done: set[Name] = set()
         chosen = False
@@ -105,7 +104,7 @@ class _Bounds:
 
 
 class Prover:
-    """Proves inequalities from one set of facts; `missing` is the last that failed unrefuted."""
+    """Proves inequalities from one set of facts; `missing` is the last failure not refuted."""
 
     __slots__ = (
         "_at_points",
@@ -127,9 +126,9 @@ class Prover:
         alike: Prover | None = None,
         work: int = WORK,
     ) -> None:
-        """With a `parent`, both draw on the same amount of work: that many attempts.
+        """`parent`: share its budget of attempts.
 
-        `alike` is another one for the same question: what it knows of sets of bounds is kept.
+        `alike`: another prover of the same question, whose cached bounds are shared.
         """
         self.facts = facts
         self._given: int = work if parent is None else parent._given
@@ -141,16 +140,16 @@ class Prover:
         self._failed: set[Poly] = set()
         self._left = 0
         self._vain: dict[tuple[Poly, int, bool], tuple[int, int]] = {}
-        """What was not found, with how much work and how many eliminations that took."""
+        """Failed attempts, with the work and the eliminations that they took."""
         self._at_points: dict[Poly, list[int]] = {}
 
     @property
     def steps(self) -> int:
-        """How many inequalities this one, and those with the same work, have attempted."""
+        """Number of inequalities attempted by this prover and those that share its budget."""
         return self._given - self._work[0]
 
     def nonnegative(self, claim: Poly) -> Sum | None:
-        """A certificate of `claim >= 0`, or None."""
+        """Return a certificate of `claim >= 0`, or None."""
         claim = self.facts.normal(claim)
         if claim in self._failed:
             return None
@@ -164,13 +163,13 @@ class Prover:
         return _sum(claim, *found)
 
     def plainly(self, claim: Poly) -> Sum | None:
-        """A certificate of `claim >= 0` that can be read off, or None: other ways are not tried."""
+        """Return a certificate of `claim >= 0` found without elimination or products, or None."""
         claim = self.facts.normal(claim)
         found = self._prove(claim, 0, rounded=False)
         return None if found is None else _sum(claim, *found)
 
     def _prove(self, p: Poly, depth: int, *, rounded: bool) -> tuple[int, Terms] | None:
-        """A scale and terms, or None; `rounded`: the sum may be larger, by less than the scale."""
+        """Return a scale and terms, or None; `rounded`: the sum may exceed by under the scale."""
         constant = p.constant
         if constant is not None:
             return (1, {(): constant} if constant else {}) if constant >= 0 else None
@@ -191,7 +190,7 @@ class Prover:
         return found
 
     def _read_off(self, p: Poly) -> tuple[int, Terms] | None:
-        """`p` is a fact, or one plus a non-negative number."""
+        """Prove `p` as a fact plus a natural number."""
         for fact in self.facts.bounds:
             difference = (p - fact).constant
             if difference is not None and difference >= 0:
@@ -199,7 +198,7 @@ class Prover:
         return None
 
     def _of_bounds(self) -> _Bounds:
-        """What follows from the bounds alone; most provers never ask."""
+        """Return the cached consequences of the bounds; most provers never ask."""
         if self._bounds is None:
             bounds = self.facts.bounds
             if bounds not in self._known:
@@ -222,7 +221,7 @@ class Prover:
     def _at_bound(
         self, p: Poly, name: Name, fact: Poly, slope: int, depth: int, rounded: bool
     ) -> tuple[int, Terms] | None:
-        """`p` from its value where `fact` is 0, and how it grows from there."""
+        """Prove `p` from its value where `fact` is 0 and its growth from there."""
         if abs(slope) == 1:
             if self._fails_at_bound(p, name, fact, slope):
                 return None
@@ -247,10 +246,10 @@ class Prover:
         return _combine(first, second, fact, scale)
 
     def _fails_at_bound(self, p: Poly, name: Name, fact: Poly, slope: int) -> bool:
-        """Whether one of the first points refutes what is left of `p`, before that is worked out.
+        """True if a sample point refutes the remainder of `p` before that is computed.
 
-        Where `fact` is 0 the name is `slope * fact` less; what `p` loses on the way there is
-        `fact` times what it grows by.
+        Where `fact` is 0 the name is `slope * fact` less; what `p` loses on the way is `fact` times
+        its growth.
         """
         try:
             for point, value, gap in zip(
@@ -264,7 +263,7 @@ class Prover:
         return False
 
     def _values(self, p: Poly) -> list[int]:
-        """What `p` is at the points. Raises KeyError."""
+        """Return the values of `p` at the points. Raises KeyError."""
         found = self._at_points.get(p)
         if found is None:
             found = self._at_points[p] = [p.evaluate(point) for point in self.facts.points]
@@ -297,7 +296,7 @@ class Prover:
 
 
 def shown(prover: Prover, claim: Poly) -> Lemma | None:
-    """The line by which a prover shows that `claim >= 0`, if the checker accepts it."""
+    """Prove `claim >= 0` and return the line if the checker accepts it."""
     found = prover.nonnegative(claim)
     if found is None:
         return None
@@ -310,7 +309,7 @@ def shown(prover: Prover, claim: Poly) -> Lemma | None:
 
 
 def _tightest(bounds: tuple[Poly, ...]) -> tuple[Poly, ...]:
-    """Of bounds that differ by a number the one that the others follow from."""
+    """Keep the strongest of bounds that differ by a constant."""
     found: dict[Poly, Poly] = {}
     for bound in bounds:
         rest = bound - bound.terms.get(ONE, 0)
@@ -321,7 +320,7 @@ def _tightest(bounds: tuple[Poly, ...]) -> tuple[Poly, ...]:
 
 
 def _lower_bounds(bounds: tuple[Poly, ...]) -> dict[Name, list[Poly]]:
-    """Facts of the form `name - L`, by name; the ones with the most names first."""
+    """Return facts of the form `name - L`, by name; those with the most names first."""
     found: dict[Name, list[Poly]] = {}
     for fact in sorted(bounds, key=lambda f: (-len(f.names()), len(f.terms))):
         for name in fact.names():
@@ -331,7 +330,7 @@ def _lower_bounds(bounds: tuple[Poly, ...]) -> dict[Name, list[Poly]]:
 
 
 def _depths(lower: dict[Name, list[Poly]]) -> dict[Name, int]:
-    """How far up a name stands in the order that lower bounds give: `q` above `i` if `q > i`."""
+    """Return each name's height in the order that lower bounds give: `q` above `i` if `q > i`."""
     depth = dict.fromkeys(lower, 1)
     for _ in range(len(lower)):
         before = dict(depth)
@@ -358,7 +357,7 @@ def _quotient(p: Poly, name: Name, edge: Poly) -> Poly:
 def _combine(
     first: tuple[int, Terms], second: tuple[int, Terms], fact: Poly, scale: int
 ) -> tuple[int, Terms]:
-    """`scale*p = first + fact * second`, over a common scale."""
+    """Return `scale*p = first + fact * second` over a common scale."""
     common = lcm(first[0], second[0])
     terms: Terms = {key: c * (common // first[0]) for key, c in first[1].items()}
     for key, c in second[1].items():
@@ -372,7 +371,7 @@ def _degree(monomial: tuple[tuple[Name, int], ...]) -> int:
 
 
 def _sum(claim: Poly, scale: int, terms: Terms) -> Sum:
-    """The certificate, rounded by no more than it has to be."""
+    """Return the certificate with the least rounding."""
     found = Sum(claim, scale, tuple((c, factors) for factors, c in terms.items()))
     spare = min(terms.get((), 0), found.rounded) if scale > 1 else 0
     if not spare:

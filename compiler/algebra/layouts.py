@@ -1,9 +1,9 @@
-"""The algebra of layouts: one LMAD after another, when that is an LMAD again, and complements.
+"""Composition and complement of layouts, where the result is a single LMAD.
 
-An LMAD is a layout of CuTe with an offset, and colexicographic order turned round. Composition and
-complement are those of the literature on layouts (arXiv 2511.10374 and 2601.05972, which bring them
-to categories and to integer sets); conditions are stated on carries, so that they hold for offsets
-and negative strides as well.
+An LMAD is a layout of CuTe with an offset and reversed (row-major) order. Composition and
+complement follow the literature on layouts (arXiv 2511.10374 and 2601.05972, with categories and
+integer sets); conditions are stated on carries, so that they hold for offsets and negative strides
+as well.
 
 Note [Carries]
 Let L1 have sizes n_1 .. n_r and strides d_1 .. d_r, and let P_j = n_(j+1) * .. * n_r. The digits of
@@ -11,9 +11,9 @@ a flat index x are differences of quotients of x, so that
 
     L1(unrank x) = t_1 + d_r*x + sum over j < r of (d_j - d_(j+1)*n_(j+1)) * floor(x / P_j).
 
-So L1 after L2 is an LMAD if every quotient that counts is one, read along L2's index: if it grows
-by the same number with each step along a dimension. Over ints that is decided at the corners of
-L2. The test misses only that two quotients which are none may add up to one.
+So L1 after L2 is an LMAD if every quotient with a nonzero factor is one, read along L2's index: if
+it grows by the same number with each step along a dimension. Over ints that is decided at the
+corners of L2. The test misses only that two quotients, neither an LMAD, may add up to one.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _Sign = Callable[[Num], bool]
 
 
 def compose(outer: Lmad[Num], inner: Lmad[Num]) -> Lmad[Num] | NoView:
-    """The LMAD whose element `i` is element `inner(i)` of `outer`, counted in row-major order.
+    """Return the LMAD whose element `i` is element `inner(i)` of `outer`, in row-major order.
 
-    `inner` must stay within `outer`. Sizes that are names are taken to be 1 or more: of an array
+    `inner` must stay within `outer`. Symbolic sizes are assumed to be 1 or more: for an array
     without elements, every LMAD is right.
     """
     offset, strides = outer.offset, [number(0, outer.offset)] * inner.rank
@@ -53,7 +53,7 @@ def compose(outer: Lmad[Num], inner: Lmad[Num]) -> Lmad[Num] | NoView:
 
 
 def _carries(lmad: Lmad[Num]) -> tuple[Num, list[tuple[Num, Num]]]:
-    """The innermost stride, and for each quotient that counts its divisor and its factor."""
+    """Return the innermost stride, and divisor and factor of each quotient that counts."""
     dims = [dim for dim in lmad.dims if dim.size != 1]
     if not dims:
         return number(0, lmad.offset), []
@@ -67,7 +67,7 @@ def _carries(lmad: Lmad[Num]) -> tuple[Num, list[tuple[Num, Num]]]:
 
 
 def _quotient(lmad: Lmad[Num], period: Num, sure: _Sign[Num]) -> Lmad[Num] | None:
-    """`floor(lmad(i) / period)` as an LMAD: what remains stays between 0 and `period - 1`."""
+    """Return `floor(lmad(i) / period)` as an LMAD: the remainder stays in `0 .. period - 1`."""
     first, start = _divided(lmad.offset, period)
     if not sure(start) and sure(start + period):
         first, start = first - 1, start + period
@@ -87,7 +87,7 @@ def _quotient(lmad: Lmad[Num], period: Num, sure: _Sign[Num]) -> Lmad[Num] | Non
 
 
 def _share(start: Num, stride: Num, period: Num) -> Num:
-    """By how much the quotient must grow with a step: over ints, as it does with the first one."""
+    """Return the growth of the quotient per step; over ints, as on the first step."""
     if isinstance(start, int):
         return (start + stride) // period
     return divide(stride, period)[0]
@@ -98,7 +98,7 @@ def _divided(value: Num, by: Num) -> tuple[Num, Num]:
 
 
 def _sign(sizes: Sequence[Num], like: Num) -> _Sign[Num]:
-    """Whether a number is certainly not negative, where no size is 0."""
+    """Return a test that a number is certainly not negative, where no size is 0."""
     if isinstance(like, int):
         return lambda value: value >= 0
     prover = Prover(Facts.of([size - 1 for size in sizes]))
@@ -106,10 +106,10 @@ def _sign(sizes: Sequence[Num], like: Num) -> _Sign[Num]:
 
 
 def complement(lmad: Lmad[Num], shape: Sequence[Num]) -> Lmad[Num] | NoView:
-    """The LMAD whose cells, added to those of `lmad`, are each cell of a block once.
+    """Return the LMAD whose translates of `lmad` tile a block.
 
-    So copies of `lmad`, moved by them, tile the block, which has as many cells as an array of
-    `shape`. Sizes that are names are taken to be 1 or more; what is empty tiles nothing.
+    The block has as many cells as an array of `shape`, each covered once. Symbolic sizes are
+    assumed to be 1 or more; an empty LMAD tiles nothing.
     """
     start, left = lmad.offset, []
     sure = _sign(lmad.shape + tuple(shape), lmad.offset)
@@ -138,13 +138,13 @@ def complement(lmad: Lmad[Num], shape: Sequence[Num]) -> Lmad[Num] | NoView:
 
 
 def _divides_all(dim: Dim[Num], others: Sequence[Dim[Num]]) -> bool:
-    """Whether the strides of all other dimensions are multiples of what a dimension spans."""
+    """True if the strides of all other dimensions are multiples of the span of a dimension."""
     span = dim.stride * dim.size
     return all(other is dim or _over(other.stride, span) is not None for other in others)
 
 
 def _over(value: Num, by: Num) -> Num | None:
-    """The quotient if nothing remains; None for a division by zero."""
+    """Return the exact quotient, or None; None for a division by zero."""
     if by == 0:
         return None
     if isinstance(value, int):

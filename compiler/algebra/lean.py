@@ -1,4 +1,4 @@
-"""What proofs come down to, as theorems of Lean 4."""
+"""Export the obligations of proofs as theorems of Lean 4."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from compiler.algebra.formulas import (
 
 
 def lean(theorem: Theorem, number: int) -> Iterator[str]:
-    """Theorems for its leaves, its other steps, and its equations of numbers."""
+    """Yield theorems for the leaves, other steps, and equations of constants."""
     for k, leaf in enumerate(theorem.leaves, 1):
         yield _lean_sum(leaf, f"claim{number}_leaf{k}")
     for k, (at, step, needs) in enumerate(theorem.rules, 1):
@@ -27,7 +27,7 @@ def lean(theorem: Theorem, number: int) -> Iterator[str]:
 
 
 def _lean_sum(leaf: Leaf, called: str) -> str:
-    """An identity of polynomials, and that its right side is natural."""
+    """State a leaf: an identity of polynomials, whose right side is not negative."""
     at, claim, scale, terms = leaf
     facts = facts_of(leaf)
     names = _lean_names(claim, *facts)
@@ -60,7 +60,7 @@ def _lean_sum(leaf: Leaf, called: str) -> str:
 
 
 def _lean_step(at: str, step: Inference, needs: Sequence[Polynomial], called: str) -> str:
-    """What a step that is no sum claims, from what is given and what its rule needs."""
+    """State a step that is no sum, from its premise and side conditions."""
     formula = meaning(step.given)
     names = _lean_names(step.claim, *needs, *polynomials(formula))
     parts = [*_given(needs, names), f"(given : {_lean(formula, names)})"]
@@ -75,7 +75,7 @@ def _lean_step(at: str, step: Inference, needs: Sequence[Polynomial], called: st
 
 
 def _lean_equation(at: str, offset: int, dims: Sequence[Sequence[int]], called: str) -> str:
-    """That no numbers within their bounds add up to 0."""
+    """State that no numbers within their bounds sum to 0."""
     unknowns = [f"z{j}" for j in range(len(dims))]
     bounds = [
         f"(l{j} : ({low} : Int) ≤ {z}) (u{j} : {z} ≤ ({high} : Int))"
@@ -103,13 +103,13 @@ def _lean_comment(at: str, names: Symbols) -> str:
 
 
 def _given(facts: Sequence[Polynomial], names: Symbols) -> list[str]:
-    """Variables, and hypotheses `h1`, `h2`, .. about them."""
+    """Declare variables and hypotheses `h1`, `h2`, .. about them."""
     given = [f"(h{j} : 0 ≤ {_infix(fact, names)})" for j, fact in enumerate(facts, 1)]
     return [f"({' '.join(names)} : Int)", *given] if names else given
 
 
 def _natural(coefficient: int, facts: Sequence[int]) -> str:
-    """That `c * f * g * ..` is not negative, associated to the left as Lean reads it."""
+    """Prove that `c * f * g * ..` is not negative; associates to the left, as Lean reads it."""
     shown = f"(by decide : (0 : Int) ≤ {coefficient})"
     for fact in facts:
         shown = f"(Int.mul_nonneg {shown} h{fact})"

@@ -1,11 +1,10 @@
-"""How large the sizes of arrays are at most."""
+"""Upper bounds of array sizes."""
 
 from __future__ import annotations
 
 LARGEST_SIZE = 1 << 47
-"""No dimension of an array is larger: no machine has memory for so many bytes."""
+"""Largest size of a dimension: no machine has memory for so many bytes."""
 LARGEST_INPUT = 1 << 44
-"""No dimension of an array that is handed in is larger, nor the product of its dimensions.
+"""Largest size of a dimension of an input array, and of the product of its dimensions.
 
-That leaves room for sums of a few of them.
-"""
+This leaves room for sums of a few of them."""

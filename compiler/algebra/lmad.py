@@ -1,4 +1,4 @@
-"""Linear memory access descriptors: where the elements of an array lie (thesis, chapter 3).
+"""Linear memory access descriptors: index functions and sets of cells (thesis, chapter 3).
 
 An LMAD is read in two ways. As an index function it maps a point to a cell, and views of an array
 are new LMADs over the same block. As a set it is the cells that it reaches.
@@ -27,16 +27,16 @@ class Dim(Generic[Num]):
 
 
 class NoView:
-    """Why an operation's result is not a single LMAD: a sentence's second half."""
+    """The reason why a result is not a single LMAD: the second half of a sentence."""
 
     __slots__ = ("parts",)
 
     def __init__(self, *parts: object) -> None:
-        """Text, and between it numbers and sizes."""
+        """`parts`: text, with numbers and sizes in between."""
         self.parts = parts
 
     def because(self, spell: Callable[[Any], str] = str) -> str:
-        """The reason as text, with sizes as `spell` writes them."""
+        """Return the reason as text; `spell` formats sizes."""
         return "".join(part if isinstance(part, str) else spell(part) for part in self.parts)
 
 
@@ -51,9 +51,9 @@ class Lmad(Generic[Num]):
 
     @staticmethod
     def row_major(shape: Sequence[Num], offset: Num | None = None) -> Lmad[Num]:
-        """Dense, the last dimension's elements next to each other.
+        """Return the dense row-major LMAD.
 
-        `shape` may be empty where an offset is given.
+        `shape` may be empty if an offset is given.
         """
         stride = number(1, shape[0] if offset is None else offset)
         dims: list[Dim[Num]] = []
@@ -86,12 +86,12 @@ class Lmad(Generic[Num]):
         return total
 
     def __str__(self) -> str:
-        """As the thesis writes it, `offset + {(size : stride), ..}`."""
+        """Format in the notation of the thesis: `offset + {(size : stride), ..}`."""
         dims = ", ".join(f"({dim.size} : {dim.stride})" for dim in self.dims)
         return f"{self.offset} + {{{dims}}}"
 
     def same_cells(self, other: Lmad[Num]) -> bool:
-        """Whether both are one index function; the stride of a single-element dimension is free."""
+        """True if both are the same index function; the stride of a size-1 dimension is free."""
         if self is other:
             return True
         if self.offset != other.offset or len(self.dims) != len(other.dims):
@@ -102,33 +102,33 @@ class Lmad(Generic[Num]):
         )
 
     def is_row_major(self) -> bool:
-        """Whether the elements lie densely in row-major order, from whatever offset on."""
+        """True if the elements lie densely in row-major order, from any offset."""
         return not self.dims or self.same_cells(Lmad.row_major(self.shape, self.offset))
 
     # --- as an index function (thesis 3.4, figure 3.6) ---
 
     def index(self, *point: Num) -> Num:
-        """The cell of the element at `point`, one index per dimension."""
+        """Return the cell of the element at `point`, one index per dimension."""
         cell = self.offset
         for at, dim in zip(point, self.dims, strict=True):
             cell = cell + at * dim.stride
         return cell
 
     def fix(self, *point: Num) -> Lmad[Num]:
-        """The sub-array at the given indices of the first dimensions."""
+        """Fix the first dimensions at the given indices."""
         cell = self.offset
         for at, dim in zip(point, self.dims, strict=False):
             cell = cell + at * dim.stride
         return Lmad(cell, self.dims[len(point) :])
 
     def slice(self, k: int, start: Num, count: Num, stride: Num) -> Lmad[Num]:
-        """`count` indices of dimension `k` from `start` on, `stride` apart (of any sign)."""
+        """Take `count` indices of dimension `k` from `start` on, `stride` apart (of any sign)."""
         old = self.dims[k]
         new = Dim(count, old.stride * stride)
         return Lmad(self.offset + start * old.stride, _spliced(self.dims, k, 1, [new]))
 
     def slice_lmad(self, *slices: Lmad[Num]) -> Lmad[Num]:
-        """One LMAD per dimension, each of which becomes that LMAD's dimensions."""
+        """Replace each dimension by those of an LMAD over its indices."""
         cell = self.offset
         dims: list[Dim[Num]] = []
         for old, part in zip(self.dims, slices, strict=True):
@@ -141,16 +141,16 @@ class Lmad(Generic[Num]):
         return Lmad(self.offset, tuple([self.dims[k] for k in perm]))
 
     def with_single(self, k: int) -> Lmad[Num]:
-        """The same elements with one more dimension, number `k`, of size 1."""
+        """Insert a dimension of size 1 at position `k`."""
         one = number(1, self.offset)
         stride = self.dims[k].size * self.dims[k].stride if k < len(self.dims) else one
         return Lmad(self.offset, _spliced(self.dims, k, 0, [Dim(one, stride)]))
 
     def reshape(self, shape: Sequence[Num]) -> Lmad[Num] | NoView:
-        """The same elements in row-major order under `shape`, whose product must be the same.
+        """Return the same elements in row-major order under `shape`, of equal product.
 
-        Dimensions are taken together in the smallest runs of equal product on both sides; each run
-        of old ones must be evenly spaced.
+        Groups dimensions into the shortest runs of equal product on both sides; each run of old
+        ones must be evenly spaced. Otherwise returns the reason.
         """
         if any(size == 0 for size in shape):
             return Lmad.row_major(shape, self.offset)
@@ -172,9 +172,9 @@ class Lmad(Generic[Num]):
     # --- as a set of cells (thesis 3.5) ---
 
     def corners(self) -> list[Num]:
-        """The cells at both ends of every dimension: if there is any, all lie between them.
+        """Return the cells at both ends of every dimension; all cells lie between them.
 
-        Twice as many for each dimension; of ints, `ends` says the same.
+        Their number doubles with each dimension; over ints use `ends`.
         """
         cells = [self.offset]
         for dim in self.dims:
@@ -183,7 +183,7 @@ class Lmad(Generic[Num]):
         return cells
 
     def ends(self: Lmad[int]) -> tuple[int, int]:
-        """The first and the last cell, of an LMAD over ints that has any."""
+        """Return the first and the last cell of a non-empty LMAD over ints."""
         low = high = self.offset
         for dim in self.dims:
             extent = (dim.size - 1) * dim.stride
@@ -191,14 +191,14 @@ class Lmad(Generic[Num]):
         return low, high
 
     def points(self: Lmad[int]) -> list[int]:
-        """All cells in row-major order of the points, of an LMAD over ints."""
+        """Return all cells in row-major order of the points, of an LMAD over ints."""
         ranges = [range(dim.size) for dim in self.dims]
         return [self.index(*point) for point in product(*ranges)]
 
     # --- over polynomials ---
 
     def expand(self: Lmad[Poly], name: Name, lower: Poly, count: Poly) -> Lmad[Poly] | None:
-        """The union over `lower <= name < lower + count`, as a new outer dimension.
+        """Return the union over `lower <= name < lower + count`, as a new outer dimension.
 
         None if `name` occurs in a dimension, or not linearly in the offset (procedure 3.4).
         """
@@ -211,7 +211,7 @@ class Lmad(Generic[Num]):
         return Lmad(start, (Dim(count, stride), *self.dims))
 
     def names(self: Lmad[Poly]) -> frozenset[Name]:
-        """The variables that occur."""
+        """Return the variables that occur."""
         polys = [self.offset, *(side for dim in self.dims for side in (dim.size, dim.stride))]
         return frozenset().union(*(poly.names() for poly in polys))
 
@@ -229,13 +229,13 @@ class Lmad(Generic[Num]):
         return Lmad(offset, tuple(dims)) if changed else self
 
     def evaluate(self: Lmad[Poly], env: Mapping[Name, int]) -> Lmad[int]:
-        """The LMAD over ints under `env`, which must bind every name."""
+        """Return the LMAD over ints under `env`, which must bind every name."""
         dims = [Dim(dim.size.evaluate(env), dim.stride.evaluate(env)) for dim in self.dims]
         return Lmad(self.offset.evaluate(env), tuple(dims))
 
 
 def row_strides(shape: Sequence[Num], innermost: Num) -> list[Num]:
-    """The strides of a row-major array whose last dimension has stride `innermost`."""
+    """Return the strides of a row-major array whose last dimension has stride `innermost`."""
     strides: list[Num] = []
     stride = innermost
     for size in reversed(shape):
@@ -254,16 +254,16 @@ def _spliced(
 
 
 def number(value: int, like: Num) -> Num:
-    """`value` as a number of the kind of `like`."""
+    """Return `value` as a number of the type of `like`."""
     return value if isinstance(like, int) else Poly.const(value)
 
 
 def unrank(
     shape: Sequence[Num], flat: Num, divide: Callable[[Num, Num], tuple[Num, Num]]
 ) -> tuple[Num, ...]:
-    """The index of element `flat` in row-major order (thesis, procedure 3.2).
+    """Return the index of element `flat` in row-major order (thesis, procedure 3.2).
 
-    `divide` gives quotient and remainder. The first index takes what is left, in range or not.
+    `divide` returns quotient and remainder. The first index is not reduced modulo its size.
     """
     point: list[Num] = []
     for size in reversed(shape[1:]):
@@ -274,9 +274,9 @@ def unrank(
 
 
 def _equal_run(old: Sequence[Num], new: Sequence[Num]) -> tuple[int, int] | None:
-    """The shortest non-empty prefixes of equal product, as lengths.
+    """Return the lengths of the shortest non-empty prefixes of equal product.
 
-    Sizes of 1 are not among them, so equal products can be reached in only one order.
+    Sizes of 1 are excluded, so that equal products arise in a single order.
     """
     if not old or not new:
         return None
@@ -288,7 +288,7 @@ def _equal_run(old: Sequence[Num], new: Sequence[Num]) -> tuple[int, int] | None
 
 
 def _products(sizes: Sequence[Num]) -> list[Num]:
-    """The product of the first one, two, .. of `sizes`."""
+    """Return the running products of `sizes`."""
     result = [sizes[0]]
     for size in sizes[1:]:
         result.append(result[-1] * size)
@@ -296,7 +296,7 @@ def _products(sizes: Sequence[Num]) -> list[Num]:
 
 
 def _uneven(run: Sequence[Dim[Num]]) -> NoView | None:
-    """Why the dimensions of a run are not evenly spaced, or None if they are."""
+    """Return the reason why a run of dimensions is not evenly spaced, or None."""
     for outer, inner in pairwise(run):
         if outer.stride != inner.size * inner.stride:
             return NoView(
@@ -322,7 +322,7 @@ def _unequal(old: Sequence[Num], new: Sequence[Num]) -> NoView:
 
 
 def _with_single(shape: Sequence[Num], strides: Sequence[Num]) -> tuple[Dim[Num], ...]:
-    """Dimensions of `shape`; `strides` are for those that are not 1, which get a fitting one."""
+    """Build dimensions of `shape` from strides of all but the size-1 dimensions."""
     dims: list[Dim[Num]] = []
     left = list(strides)
     for size in reversed(shape):

@@ -1,13 +1,14 @@
-"""NOOVERLAP of the thesis (procedure 3.5), corrected, step by step: nothing is compiled by it.
+"""Trace NOOVERLAP of the thesis (procedure 3.5), corrected, step by step; for display only.
 
-Two LMADs as sums of strided intervals with the same strides, largest first. The offset is divided
-by the strides. Where a stride is not larger than what all later ones reach, the next dimension is
-split into its last value and the others. Then the sets are apart if one pair of intervals is.
+Writes two LMADs as sums of strided intervals with the same strides, largest first, and divides the
+offset by the strides. Where a stride is not larger than the reach of all later ones, the next
+dimension is split into its last value and the others. The sets are disjoint if one pair of
+intervals is.
 
 The printed procedure splits another dimension than it tests, and never splits the second set.
-Beyond it: dimensions in which both sets have the one value 0 are taken out, a quotient whose sign
-is known as a whole is not taken apart into terms, and what is split off has a value at least, else
-there is nothing to show.
+Extensions: dimensions that are 0 in both sets are removed, a quotient whose sign is known as a
+whole is not decomposed into terms, and a split assumes at least one value, else there is nothing to
+show.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from compiler.algebra.problem import difference
 from compiler.base.dataclass import dataclass
 
 MOST_SPLITS = 8
-"""One after the other."""
+"""Maximum depth of splits."""
 MOST_CASES = 64
-"""Pairs of sums that come of splitting."""
+"""Maximum number of pairs after splitting."""
 WORK = 1500
-"""Inequalities that are attempted."""
+"""Maximum number of inequalities attempted."""
 
 ZERO, ONE = Poly.const(0), Poly.const(1)
 Says = tuple[str | Poly, ...]
@@ -58,7 +59,7 @@ Pair = tuple[Intervals, Intervals]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Whether `claim >= 0` was shown."""
+    """A claim `>= 0`, and whether it was proved."""
 
     claim: Poly
     shown: bool
@@ -66,9 +67,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """One step, with both sums after it; `parts` are the cases that a split makes.
+    """One step with both sums after it; `parts` are the cases of a split.
 
-    `asked` is what it rests on; of a split and of a step that `failed`, what was not shown.
+    `asked` are the inequalities that it rests on; for a split and a `failed` step, those that could
+    not be proved.
     """
 
     rule: Rule
@@ -81,7 +83,7 @@ class Traced:
 
 
 class _Stop(Exception):
-    """A step cannot be made, for this reason."""
+    """A step is impossible, with the reason."""
 
     def __init__(self, *says: str | Poly) -> None:
         super().__init__(says)
@@ -91,7 +93,7 @@ class _Stop(Exception):
 def no_overlap(
     first: Lmad[Poly], second: Lmad[Poly], facts: Facts
 ) -> tuple[bool, tuple[Traced, ...]]:
-    """Whether the procedure shows that two LMADs share no cell, and its steps."""
+    """Run the procedure; returns whether it proves two LMADs disjoint, and its steps."""
     _, known = difference(first, second, facts)
     return _Procedure().of(first, second, Prover(known, work=WORK))
 
@@ -154,7 +156,7 @@ class _Procedure:
         parts: tuple[tuple[Traced, ...], ...] = (),
         failed: bool = False,
     ) -> Traced:
-        """A step with what it rests on, or what could not be shown, since the last one."""
+        """Record a step with the inequalities it rests on, or failed at, since the last one."""
         wanted = not (failed or rule == "split")
         asked = tuple(dict.fromkeys(one for one in self._asked if one.shown is wanted))
         self._asked = []
@@ -167,7 +169,7 @@ class _Procedure:
         return shown
 
     def _normalised(self, one: Intervals, prover: Prover) -> Intervals:
-        """With strides that are not negative; dimensions of one stride are added."""
+        """Make strides not negative and add dimensions of equal stride."""
         offset = one.offset
         found: dict[Poly, Strided] = {}
         for dim in one.intervals:
@@ -184,7 +186,7 @@ class _Procedure:
         return Intervals(offset, self._in_order(list(found.values()), prover))
 
     def _in_order(self, intervals: Sequence[Strided], prover: Prover) -> tuple[Strided, ...]:
-        """The largest stride first."""
+        """Sort by stride, largest first."""
         found: list[Strided] = []
         for one in intervals:
             for at, other in enumerate(found):
@@ -201,7 +203,7 @@ class _Procedure:
         return tuple(found)
 
     def _matched(self, left: Intervals, right: Intervals, prover: Prover) -> Pair:
-        """With the strides of both, and stride 1; where one had none, the interval is `[0, 0]`."""
+        """Give both sums the strides of both, and stride 1; a missing interval is `[0, 0]`."""
         strides = dict.fromkeys(d.stride for d in (*left.intervals, *right.intervals))
         strides[ONE] = None
         order = self._in_order([Strided(stride, ZERO, ZERO) for stride in strides], prover)
@@ -212,7 +214,7 @@ class _Procedure:
         return sums[0], sums[1]
 
     def _distributed(self, left: Intervals, right: Intervals, prover: Prover) -> Pair:
-        """The difference of the offsets among the intervals: what is negative in the second sum."""
+        """Distribute the offset difference; negative parts go to the second sum."""
         sides = left.intervals, right.intervals
         rest = left.offset - right.offset
         if rest.terms and self._holds(prover, -rest) and not self._holds(prover, rest):
@@ -243,7 +245,7 @@ class _Procedure:
         return (second, first) if turned else (first, second)
 
     def _shares(self, quotient: Poly, prover: Prover) -> tuple[Poly, Poly] | None:
-        """What of it is positive, and what is negative; None where a term may be either."""
+        """Split a quotient into positive and negative part; None if a term's sign is unknown."""
         if self._holds(prover, quotient):
             return quotient, ZERO
         if self._holds(prover, -quotient):
@@ -260,7 +262,7 @@ class _Procedure:
         return more, less
 
     def _self_overlap(self, one: Intervals, prover: Prover) -> int | None:
-        """The first dimension whose stride is not known to be larger than all later ones reach."""
+        """Return the first dimension whose stride may not exceed the reach of later ones."""
         for at, dim in enumerate(one.intervals[:-1]):
             reach = ZERO
             for other in one.intervals[at + 1 :]:
@@ -272,7 +274,7 @@ class _Procedure:
     def _split(
         self, sums: Pair, side: int, at: int, prover: Prover, depth: int
     ) -> tuple[bool, Traced]:
-        """A dimension after the one at `at` into its last value and the others, both compared."""
+        """Split a dimension after `at` into its last value and the others, and compare both."""
         one = sums[side]
         name = ("first", "second")[side]
         stride = one.intervals[at].stride
@@ -303,7 +305,7 @@ class _Procedure:
         return shown, replace(step, parts=tuple(parts), failed=not shown)
 
     def _apart(self, left: Intervals, right: Intervals, prover: Prover) -> tuple[bool, Traced]:
-        """Theorem 3.6.2: one pair of intervals that do not meet."""
+        """Apply theorem 3.6.2: find one pair of intervals that do not meet."""
         for mine, other in zip(left.intervals, right.intervals, strict=True):
             for low, high in ((other.low, mine.high), (mine.low, other.high)):
                 if self._holds(prover, low - high - 1):
@@ -315,7 +317,7 @@ class _Procedure:
 
 
 def _as_written(lmad: Lmad[Poly], facts: Facts) -> Intervals:
-    """An LMAD as a sum of intervals (figure 3.8), in the order and with the signs that it has."""
+    """Convert an LMAD to a sum of intervals (figure 3.8), in its order and with its signs."""
     dims = [
         Strided(facts.normal(dim.stride), ZERO, facts.normal(dim.size) - 1) for dim in lmad.dims
     ]

@@ -1,8 +1,7 @@
-"""Problems as JSON: polynomials as text, assumptions by kind (`docs/proving.md` has the notation).
+"""Parse problems from JSON: polynomials as text, assumptions by kind (notation: `docs/proving.md`).
 
-Floor division `a // b` stands for a name of its own, which is the division itself in parentheses,
-so that answers can be read and given back; `quotients.py` says what is known of it. `a % b` is
-`a - b*(a // b)`.
+Floor division `a // b` becomes a name of its own, spelt as the division in parentheses, so that
+answers can be read back; `quotients.py` derives its facts. `a % b` is `a - b*(a // b)`.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ _KNOWN = (ast.Add, ast.Sub, ast.Mult, ast.Pow, ast.FloorDiv, ast.Div, ast.Mod)
 _FORM = "An LMAD is written offset + {(size : stride), (size : stride)}."
 _TERMS = "A polynomial is text, a whole number, or a list of terms: a number, then its factors."
 LONGEST = 4000
-"""Characters of a polynomial."""
+"""Maximum length of a polynomial, in characters."""
 MOST_TERMS = 200
 MOST_DEGREE = 16
 MOST_BITS = 256
-"""Of a coefficient."""
+"""Maximum bits of a coefficient."""
 MOST_DIMS = 16
 MOST_ASSUMPTIONS = 500
 
@@ -48,14 +47,14 @@ COMPUTED: Mapping[str, Callable[..., int]] = {
     "abs": abs,
     "sgn": lambda x: (x > 0) - (x < 0),
 }
-"""Operations that are no polynomials, of which values are known where those of operands are."""
+"""Operations that are no polynomials but can be evaluated at a point."""
 _COUNTS = {"min": 2, "max": 2, "abs": 1, "sgn": 1}
 
 
 class Reader:
-    """Reads polynomials; what they need beside them gathers in `bounds`.
+    """Parses polynomials; `bounds` collects facts about the operations in them.
 
-    With `opaque`, other operations are names of their own, as in what the compiler prints.
+    With `opaque`, unknown operations become names, as in the compiler's own output.
     """
 
     def __init__(self, opaque: bool = False) -> None:
@@ -63,16 +62,16 @@ class Reader:
         self.bounds: list[Poly] = []
         self.names: set[Name] = set()
         self.sizes: list[Poly] = []
-        """Each less one: of LMADs that have cells they are not negative."""
+        """Each size minus one: natural for LMADs that have cells."""
         self.quotients: dict[tuple[Poly, Poly], Name] = {}
         self.operations: Mapping[Name, Operation] = {}
-        """What names stand for that no polynomial has been read for."""
+        """Operations of names for which no polynomial was read."""
         self._divided: dict[Name, tuple[Poly, Poly]] = {}
         self.computed: dict[Name, tuple[str, tuple[Poly, ...]]] = {}
-        """Names that stand for one of COMPUTED, with what it is of."""
+        """Names that stand for an operation of COMPUTED, with its operands."""
 
     def factor(self, name: Name) -> Factor:
-        """A name as the data of answers: itself, or the operation that it stands for."""
+        """Return the form of a name in answers: itself, or the operation that it stands for."""
         for (dividend, divisor), quotient in self.quotients.items():
             if quotient == name:
                 return applied("//", dividend, divisor, factor=self.factor)
@@ -85,7 +84,7 @@ class Reader:
         return name
 
     def poly(self, text: object) -> Poly:
-        """The polynomial that text, a number or data of an answer denotes. Raises UsageError."""
+        """Parse a polynomial from text, a number or data of an answer. Raises UsageError."""
         if isinstance(text, list):
             return self._plain(text, 0)
         if isinstance(text, int) and not isinstance(text, bool):
@@ -140,7 +139,7 @@ class Reader:
         return Poly.var(name)
 
     def _plain(self, terms: Sequence[object], depth: int) -> Poly:
-        """The same for terms: each a number, then factors."""
+        """Parse a list of terms: each a number, then factors."""
         total = Poly.const(0)
         for term in terms[: MOST_TERMS + 1]:
             if not isinstance(term, list) or not term or type(term[0]) is not int:
@@ -210,7 +209,7 @@ class Reader:
         return dividend - _product(divisor, self._quotient(dividend, divisor))
 
     def lmad(self, data: object) -> Lmad[Poly]:
-        """`{"offset": .., "dims": [[size, stride], ..]}`, or text as the compiler prints it.
+        """Parse `{"offset": .., "dims": [[size, stride], ..]}`, or text as the compiler prints it.
 
         Errors: `UsageError` for another shape, or more than `MOST_DIMS` dimensions.
         """
@@ -230,7 +229,7 @@ class Reader:
 
 
 def _known(op: str, result: Poly, sides: Sequence[Poly]) -> list[Poly]:
-    """What is not negative, whatever the operands are."""
+    """Return facts `>= 0` about the result of an operation, valid for all operands."""
     if op in ("min", "max"):
         return [side - result if op == "min" else result - side for side in sides]
     (side,) = sides
@@ -240,7 +239,7 @@ def _known(op: str, result: Poly, sides: Sequence[Poly]) -> list[Poly]:
 
 
 def _within(poly: Poly) -> Poly:
-    """The polynomial, which is of a size that can be worked with. Raises UsageError."""
+    """Return the polynomial if it is within the size limits. Raises UsageError."""
     degree = max((_degree(mono) for mono in poly.terms), default=0)
     bits = max((abs(c).bit_length() for c in poly.terms.values()), default=0)
     if len(poly.terms) > MOST_TERMS or degree > MOST_DEGREE or bits > MOST_BITS:
@@ -261,7 +260,7 @@ def _degree(mono: Monomial) -> int:
 
 
 def _parts(text: str) -> Json:
-    """`offset + {(size : stride), ..}` as an object; without braces it is a single cell."""
+    """Parse `offset + {(size : stride), ..}` into an object; without braces it is a single cell."""
     if len(text) > LONGEST * MOST_DIMS:
         raise UsageError("This text is too long for an LMAD.", hint=_FORM)
     offset, opened, inside = text.partition("{")
@@ -284,7 +283,7 @@ def _parts(text: str) -> Json:
 
 
 def _closing(text: str) -> int:
-    """Where the parenthesis that `text` begins with is closed, or -1."""
+    """Return the position that closes the parenthesis at the start of `text`, or -1."""
     depth = 0
     for at, character in enumerate(text):
         depth += {"(": 1, ")": -1}.get(character, 0)
@@ -294,15 +293,15 @@ def _closing(text: str) -> int:
 
 
 def facts_of(reader: Reader, assumptions: object) -> Facts:
-    """Assumptions as facts about LMADs that have cells, with all that the reader has gathered.
+    """Parse assumptions as facts about non-empty LMADs, with those the reader has collected.
 
-    Raises UsageError, also where the sign of a divisor is not known.
+    Raises UsageError, also where the sign of a divisor is unknown.
     """
     return next(facts_in_ways(reader, assumptions))
 
 
 def facts_in_ways(reader: Reader, assumptions: object) -> Iterator[Facts]:
-    """The same in one way, or two: about quotients and remainders of names, and about the names.
+    """Yield the facts in one form or two: over quotients and remainders, then over the names.
 
     Raises UsageError.
     """
@@ -319,7 +318,7 @@ def facts_in_ways(reader: Reader, assumptions: object) -> Iterator[Facts]:
 
 
 def stated(reader: Reader, assumptions: object) -> Stated:
-    """What assumptions and the reader say. Raises UsageError."""
+    """Collect the statements of assumptions and of the reader. Raises UsageError."""
     given = checked(assumptions)
     bounds: list[Poly] = [reader.poly(name) for name in given["nonnegative"]]
     equalities: dict[Name, Poly] = {}
@@ -349,7 +348,7 @@ def stated(reader: Reader, assumptions: object) -> Stated:
 
 
 def checked(assumptions: object) -> Json:
-    """Assumptions by kind, all kinds there, of the right types. Raises UsageError."""
+    """Validate assumptions and fill in missing kinds. Raises UsageError."""
     if assumptions is None:
         assumptions = {}
     if not isinstance(assumptions, Mapping):
@@ -377,7 +376,7 @@ def checked(assumptions: object) -> Json:
 
 
 def _subst(poly: Poly, mapping: Mapping[Name, Poly]) -> Poly:
-    """`poly` with names replaced, unless that would be too large: it is estimated first."""
+    """Substitute names in `poly`. Raises UsageError if the estimated result is too large."""
     if mapping.keys().isdisjoint(poly.names()):
         return poly
     terms = 0

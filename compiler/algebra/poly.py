@@ -1,9 +1,8 @@
-"""Multivariate integer polynomials in normal form: sizes, strides, offsets.
+"""Multivariate integer polynomials in normal form, for sizes, strides and offsets.
 
-A monomial is a sorted tuple of (name, power); a polynomial maps monomials to non-zero integers.
-Values are immutable and hashable; equality is equality of functions over the integers.
-Most polynomials of a program are constants or single names, so these have short ways everywhere,
-and the common ones are made once.
+A monomial is a sorted tuple of (name, power); a polynomial maps monomials to nonzero integers.
+Values are immutable and hashable; equality is equality of functions over the integers. Most
+polynomials of a program are constants or single names: these have fast paths and are interned.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ class Poly:
 
     @staticmethod
     def const(value: int) -> Poly:
-        """The constant polynomial."""
+        """Return the constant polynomial."""
         if 0 <= value < len(_SMALL):
             return _SMALL[value]
         return Poly({ONE: int(value)})
 
     @staticmethod
     def var(name: Name) -> Poly:
-        """The polynomial `name`."""
+        """Return the polynomial `name`."""
         found = _VARS.get(name)
         if found is None:
             if len(_VARS) >= _CACHED_VARS:
@@ -51,14 +50,14 @@ class Poly:
 
     @staticmethod
     def of(value: PolyLike) -> Poly:
-        """An int, a name or a polynomial as a polynomial."""
+        """Convert an int, a name or a polynomial to a polynomial."""
         if isinstance(value, Poly):
             return value
         return Poly.const(value) if isinstance(value, int) else Poly.var(value)
 
     @staticmethod
     def product(factors: Iterable[Poly]) -> Poly:
-        """All of `factors` multiplied; 1 for none."""
+        """Return the product of all factors; 1 for none."""
         result = _SMALL[1]
         for factor in factors:
             result = result * factor
@@ -101,7 +100,7 @@ class Poly:
     __radd__ = __add__
 
     def plus(self, others: Iterable[Poly]) -> Poly:
-        """The sum of this one and all others."""
+        """Return the sum of this and all others."""
         terms = dict(self.terms)
         for other in others:
             for mono, coeff in other.terms.items():
@@ -164,10 +163,9 @@ class Poly:
     __rmul__ = __mul__
 
     def times(self, other: Poly) -> Poly | None:
-        """The product, or None if it may have more than `MOST_OF_PRODUCT` terms.
+        """Return the product, or None if it may have more than `MOST_OF_PRODUCT` terms.
 
-        `(a + 1) * (b + 1) * ..` has twice as many with each factor. A single term makes no more,
-        and may be multiplied with any sum of names.
+        `(a + 1) * (b + 1) * ..` doubles with each factor. A single term multiplies any linear sum.
         """
         few, many = sorted((self, other), key=lambda poly: len(poly.terms))
         if len(few.terms) * len(many.terms) <= MOST_OF_PRODUCT or few.constant is not None:
@@ -176,7 +174,7 @@ class Poly:
 
     @property
     def is_linear(self) -> bool:
-        """Whether it is a sum of names, or of multiples of them."""
+        """True for a linear combination of names and a constant."""
         return all(not mono or (len(mono) == 1 and mono[0][1] == 1) for mono in self.terms)
 
     def _scaled(self, factor: int) -> Poly:
@@ -193,7 +191,7 @@ class Poly:
         return result
 
     def over(self, divisor: int) -> Poly | None:
-        """`p` with `p * divisor` being this, if its coefficients are integers."""
+        """Return the quotient by an integer that divides all coefficients, else None."""
         if any(coeff % divisor for coeff in self.terms.values()):
             return None
         return Poly({mono: coeff // divisor for mono, coeff in self.terms.items()})
@@ -202,12 +200,12 @@ class Poly:
         return f"Poly({self})"
 
     def __str__(self) -> str:
-        """Such as `n*m + 2*n - 1`; reads back by the IR parser."""
+        """Format as `n*m + 2*n - 1`, which the IR parser reads back."""
         only = self.as_name
         return self.show(str) if only is None else only
 
     def show(self, spell: Callable[[Name], str]) -> str:
-        """The same text, with names as `spell` writes them."""
+        """Format with names spelt by `spell`."""
         number = self.constant
         if number is not None:
             return str(number)
@@ -226,7 +224,7 @@ class Poly:
         return " ".join(parts)
 
     def in_order(self) -> list[tuple[Monomial, int]]:
-        """Its terms as they are shown: those of the highest degree first."""
+        """Return the terms in display order: highest degree first."""
         return sorted(self.terms.items(), key=_display_order)
 
     @property
@@ -248,7 +246,7 @@ class Poly:
         return None
 
     def names(self) -> frozenset[Name]:
-        """The variables that occur."""
+        """Return the variables that occur."""
         found = self._names
         if found is None:
             found = frozenset(name for mono in self.terms for name, _ in mono)
@@ -256,12 +254,12 @@ class Poly:
         return found
 
     def degree(self, name: Name) -> int:
-        """The highest power of `name`."""
+        """Return the highest power of `name`."""
         powers = (power for mono in self.terms for other, power in mono if other == name)
         return max(powers, default=0)
 
     def coefficient(self, name: Name, power: int = 1) -> Poly:
-        """What stands before `name**power`, as a polynomial in the other names."""
+        """Return the coefficient of `name**power`, a polynomial in the other names."""
         terms: dict[Monomial, int] = {}
         for mono, coeff in self.terms.items():
             if dict(mono).get(name, 0) == power:
@@ -269,7 +267,7 @@ class Poly:
         return Poly(terms)
 
     def subst(self, mapping: Mapping[Name, Poly]) -> Poly:
-        """Replace variables by polynomials, all at once."""
+        """Substitute polynomials for variables, simultaneously."""
         if not any(name in mapping for name in self.names()):
             return self
         found = self.subst_within(mapping, None)
@@ -277,7 +275,7 @@ class Poly:
         return found
 
     def subst_within(self, mapping: Mapping[Name, Poly], most: int | None) -> Poly | None:
-        """The same; None where there would be more terms than `most`, also on the way."""
+        """Substitute simultaneously; None if an intermediate result has more than `most` terms."""
         terms: dict[Monomial, int] = {}
         powers: dict[Name, list[Poly]] = {}
         for mono, coeff in self.terms.items():
@@ -287,7 +285,7 @@ class Poly:
                 value = mapping.get(part[0])
                 if value is not None:
                     if part[1] != 1:
-                        # Each power comes of the one before: those of one name are often all there.
+                        # Compute powers incrementally: often all powers of a name occur.
                         known = powers.setdefault(part[0], [value])
                         while len(known) < part[1]:
                             known.append(known[-1] * value)
@@ -308,7 +306,7 @@ class Poly:
         return Poly(terms)
 
     def terms_after(self, mapping: Mapping[Name, Poly]) -> int:
-        """How many terms `subst` gives at most."""
+        """Return an upper bound for the number of terms after `subst`."""
         total = 0
         for mono in self.terms:
             count = 1
@@ -319,7 +317,7 @@ class Poly:
         return total
 
     def put_in(self, definitions: Mapping[Name, Poly], most: int | None = None) -> Poly:
-        """Replace names by their definitions, or leave them all if too many terms come of it.
+        """Substitute definitions, or none if the result may have too many terms.
 
         With `j = k*k + 1` after `k = i*i + 1`, and so on, their number is squared each time.
         """
@@ -327,7 +325,7 @@ class Poly:
         return self.subst(definitions) if self.terms_after(definitions) <= most else self
 
     def renamed(self, names: Mapping[Name, Name]) -> Poly:
-        """With other names, which come in the same order; those without another one stay."""
+        """Rename variables; `names` preserves their order."""
         return Poly(
             {
                 tuple([(names.get(name, name), power) for name, power in mono]): coeff
@@ -336,7 +334,7 @@ class Poly:
         )
 
     def evaluate(self, env: Mapping[Name, int]) -> int:
-        """The value under `env`, which must bind every name."""
+        """Return the value under `env`, which must bind every name."""
         total = 0
         for mono, coeff in self.terms.items():
             for name, power in mono:
@@ -348,11 +346,11 @@ class Poly:
 PolyLike = Poly | int | Name
 
 MOST_TERMS = 128
-"""Of what is put in the place of names."""
+"""Limit of terms after substitution."""
 MOST_UNFOLDED = 256
-"""The same where a definition has at most 24 terms."""
+"""Limit of terms after substitution of definitions of at most 24 terms."""
 MOST_OF_PRODUCT = 32
-"""Of a product of sums."""
+"""Limit of terms of a product of sums."""
 
 _ALONE = ((ONE, 1),)
 _SMALL: tuple[Poly, ...] = tuple(Poly({ONE: value} if value else {}) for value in range(257))

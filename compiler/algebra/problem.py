@@ -1,8 +1,8 @@
-"""Two LMADs as one equation: they meet iff `offset + sum stride_k * z_k = 0` has a solution.
+"""Express the overlap of two LMADs as one equation `offset + sum stride_k * z_k = 0`.
 
 The difference of two intervals is an interval, so that dimensions of equal stride are added; no
-order of strides, no splitting of offsets into signs is needed. Sizes are at least 1 without loss of
-generality, else a set is empty; that joins the facts.
+order of strides and no splitting of offsets into signs is needed. Sizes are at least 1 without loss
+of generality, else a set is empty; these bounds join the facts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Problem:
 def difference(
     first: Lmad[Poly], second: Lmad[Poly], facts: Facts, sampled: bool = True
 ) -> tuple[Problem, Facts]:
-    """The equation for two LMADs, and the facts with their sizes: with points if `sampled`."""
+    """Return the equation for two LMADs, and facts with their sizes (with points if `sampled`)."""
     dims = [Summand(facts.normal(d.stride), ZERO, facts.normal(d.size) - 1) for d in first.dims]
     dims += [Summand(facts.normal(d.stride), 1 - facts.normal(d.size), ZERO) for d in second.dims]
     sizes = [facts.normal(d.size) - 1 for d in (*first.dims, *second.dims)]
@@ -42,7 +42,7 @@ def difference(
 
 
 def normalised(problem: Problem) -> Problem:
-    """Fixed dimensions into the offset, dimensions of equal or opposite stride added."""
+    """Move fixed dimensions into the offset; add dimensions of equal or opposite stride."""
     offset = problem.offset
     merged: dict[Poly, Summand] = {}
     for dim in problem.dims:
@@ -61,12 +61,12 @@ def normalised(problem: Problem) -> Problem:
 
 
 def flipped(dim: Summand) -> Summand:
-    """The same values with the opposite stride."""
+    """Negate the stride and the bounds of a dimension."""
     return Summand(-dim.stride, -dim.high, -dim.low)
 
 
 def joined(problem: Problem, outer: int, inner: int, factor: Poly) -> Problem:
-    """Dimension `outer`, `factor` times as wide as `inner`, taken into `inner`."""
+    """Merge dimension `outer` into `inner`, whose stride times `factor` is that of `outer`."""
     far, near = problem.dims[outer], problem.dims[inner]
     low, high = factor * far.low + near.low, factor * far.high + near.high
     dims = list(problem.dims)

@@ -1,11 +1,9 @@
-"""What is known of quotients: facts with the lines that show them, for whoever asks about LMADs.
+"""Derive facts about quotients, with the lines that prove them.
 
-A quotient `a // b`, rounded down, is a name of its own. It says something only if the sign of `b`
-is known: `0 <= a - b*q <= b - 1` for a positive one, and `a // b` is `(-a) // (-b)`. How large it
-is follows from that, by rules of the checker (`docs/certificates.md`); nothing else is assumed.
-
-Where `a` is a name and a number, the name is replaced by `b*q + r`, with the remainder `r`: then
-`i // b` and `i` go together in any sum.
+A quotient `a // b`, rounded down, is a name of its own. Facts about it need the sign of `b`: `0 <=
+a - b*q <= b - 1` for a positive one, and `a // b` is `(-a) // (-b)`. Its bounds follow by rules of
+the checker (`docs/certificates.md`); nothing else is assumed. Where `a` is a name plus a constant,
+the name is replaced by `b*q + r`, with the remainder `r`: then `i // b` and `i` combine in sums.
 """
 
 from __future__ import annotations
@@ -35,11 +33,11 @@ class Quotient:
 
 
 Operation = tuple[str, Poly, Poly]
-"""`//` or `%`, and what it is of."""
+"""`//` or `%`, and its operands."""
 
 
 class UnknownSign(Exception):
-    """A quotient of whose divisor it is not known whether it is positive or negative."""
+    """The sign of a divisor is unknown."""
 
     def __init__(self, quotient: Quotient) -> None:
         super().__init__(quotient)
@@ -48,22 +46,22 @@ class UnknownSign(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """What is said of the names: bounds, equalities, quotients, and sizes of sets with cells."""
+    """Statements about names: bounds, equalities, quotients, and sizes of non-empty sets."""
 
     bounds: tuple[Poly, ...]
     equalities: tuple[tuple[Name, Poly], ...]
     quotients: tuple[Quotient, ...]
     names: tuple[Name, ...] = ()
     sizes: tuple[Poly, ...] = ()
-    """Each less one: not negative where there is something to show."""
+    """Each size minus one, natural where the sets are non-empty."""
 
     def facts(self, lines: Mapping[Poly, Lemma] | None = None) -> Facts:
-        """All of it, but for the quotients: of these what `lines` show."""
+        """Return the facts; those about quotients are the proved `lines`."""
         more = lines or {}
         return Facts.of((*self.bounds, *more), dict(self.equalities), self.names, more)
 
     def guide(self) -> Facts:
-        """The same with what holds for positive divisors: for points, and not for proofs."""
+        """Return facts that assume positive divisors: for sample points, not for proofs."""
         more: list[Poly] = []
         for one in self.quotients:
             sign = -1 if (one.divisor.constant or 0) < 0 else 1
@@ -72,9 +70,9 @@ class Stated:
         return Facts.of((*self.bounds, *more), dict(self.equalities), self.names)
 
     def with_quotients(self) -> Iterator[tuple[Facts, Mapping[Name, Operation]]]:
-        """All of it, and what names stand for that are new. Raises UnknownSign.
+        """Yield facts, with the operations that new names stand for. Raises UnknownSign.
 
-        First with names replaced by quotients and remainders, where there are some.
+        First with names replaced by quotients and remainders, if any.
         """
         split = _Split(self)
         found = split.result()
@@ -85,7 +83,7 @@ class Stated:
 
 
 def _known(stated: Stated) -> Facts:
-    """The facts with what follows for each quotient, in order. Raises UnknownSign."""
+    """Return the facts with those derived for each quotient, in order. Raises UnknownSign."""
     lines: dict[Poly, Lemma] = {}
     for at, quotient in enumerate(stated.quotients):
         facts = stated.facts(lines)
@@ -97,10 +95,10 @@ def _known(stated: Stated) -> Facts:
 
 
 class _Known:
-    """What follows for one quotient from facts."""
+    """Derives facts about one quotient."""
 
     def __init__(self, quotient: Quotient, facts: Facts, sizes: Iterable[Poly]) -> None:
-        """Raises UnknownSign."""
+        """Determine the sign of the divisor. Raises UnknownSign."""
         known = facts.with_bounds(*map(facts.normal, sizes))
         self.facts = replace(known, lines=facts.lines)
         self.prover = Prover(self.facts)
@@ -115,7 +113,7 @@ class _Known:
         return Source("atom", (quotient.name, "/", a, b, self.x))
 
     def _sign(self, quotient: Quotient, a: Poly, b: Poly) -> tuple[int, tuple[Lemma, ...]]:
-        """1 or -1, by which both sides are multiplied; and why the divisor is positive then."""
+        """Return the sign that makes the divisor positive, with the lines that prove it."""
         if b.constant:
             return (1 if b.constant > 0 else -1), ()
         for sign in (1, -1):
@@ -130,7 +128,7 @@ class _Known:
         raise UnknownSign(quotient)
 
     def lines(self, others: Sequence[Quotient]) -> list[Lemma]:
-        """That the divisor is positive, what is left, and where the quotient lies."""
+        """Prove that the divisor is positive, and bound the remainder and the quotient."""
         rest = self.a - self.b * self.x
         found = list(self.positive)
         for claim in (rest, self.b - 1 - rest):
@@ -141,7 +139,7 @@ class _Known:
         return found
 
     def _between(self) -> list[Lemma]:
-        """What the quotient is not below, and not above: bounds of the dividend, and points say."""
+        """Bound the quotient from below and above, guided by points and bounds of the dividend."""
         values: list[int] = []
         for point in self.facts.points:
             try:
@@ -159,7 +157,7 @@ class _Known:
         return found
 
     def _beside(self, other: Quotient) -> list[Lemma]:
-        """Where it lies beside another quotient by the same divisor, or by a multiple of it."""
+        """Compare it with another quotient by the same divisor, or a multiple of it."""
         x, a, b = (
             self.facts.normal(p) for p in (Poly.var(other.name), other.dividend, other.divisor)
         )
@@ -175,7 +173,7 @@ class _Known:
         return self._first([*sides, (1, x), (-1, x)])
 
     def _ends(self, gap: Poly) -> list[Poly]:
-        """The gap between two dividends where a name is as small, or large, as a fact lets it."""
+        """Return the gap between two dividends at the extremes of a name that facts allow."""
         found: list[Poly] = []
         for bound in self.facts.bounds:
             for name in sorted(bound.names() & gap.names()) if len(bound.names()) > 1 else ():
@@ -185,7 +183,7 @@ class _Known:
         return found
 
     def _first(self, limits: Iterable[tuple[int, Poly]]) -> list[Lemma]:
-        """On each side the first of the limits that is shown."""
+        """Return for each side the first limit that can be proved."""
         found: dict[int, Lemma] = {}
         for side, limit in dict.fromkeys(limits):
             if side not in found and limit != self.x:
@@ -195,7 +193,7 @@ class _Known:
         return list(found.values())
 
     def _floor(self, side: int, limit: Poly) -> Lemma | None:
-        """That the quotient is not below (above, for -1) something."""
+        """Prove the quotient not below (above, for -1) a limit."""
         multiple = self.b * limit
         need = self.a - multiple if side == 1 else multiple + self.b - 1 - self.a
         line = shown(self.prover, need)
@@ -207,14 +205,14 @@ class _Known:
 
 
 def _premises(line: Lemma) -> tuple[Lemma, ...]:
-    """A line to rest on: numbers need none."""
+    """Return a line as premises; constants need none."""
     return () if line.claim.constant is not None else (line,)
 
 
 class _Split:
-    """The same with names replaced by `divisor*quotient + remainder`, where that is possible.
+    """Replace names by `divisor*quotient + remainder` where possible.
 
-    Dividends are divided themselves: `(b*k + r) // b` is `k + r // b`.
+    Dividends are divided as well: `(b*k + r) // b` is `k + r // b`.
     """
 
     def __init__(self, stated: Stated) -> None:
@@ -226,7 +224,7 @@ class _Split:
         self._by_parts: dict[tuple[Poly, Poly], Poly] = {}
 
     def result(self) -> Stated:
-        """The same object if nothing was to be replaced."""
+        """Return the new statements; the same object if nothing was replaced."""
         for quotient in _coarse_first(self.stated.quotients):
             self._add(quotient)
         if len(self.equal) == len(self.stated.equalities):
@@ -262,7 +260,7 @@ class _Split:
             self._equate(name, (whole - (a - slope * Poly.var(name))) * slope)
 
     def _quotient(self, a: Poly, b: Poly) -> Poly:
-        """`a // b`, for what is left when a part was divided."""
+        """Return `a // b` for the remaining dividend."""
         if not a.terms:
             return a
         found = self._by_parts.get((a, b))
@@ -273,7 +271,7 @@ class _Split:
         return found
 
     def _new(self, op: str, a: Poly, b: Poly) -> Name:
-        """A name for a quotient or remainder that nobody has asked for."""
+        """Name a quotient or remainder that the problem does not mention."""
         name = f"({spelt(a)}{op}{spelt(b)})"
         self.fresh[name] = op, a, b
         return name
@@ -283,7 +281,7 @@ class _Split:
 
 
 def _divided(a: Poly, b: Poly) -> tuple[Poly, Poly]:
-    """`a` as `b` times something and what is left; a number is rounded towards zero, as others."""
+    """Divide `a` by `b`; the constant is rounded towards zero, like coefficients."""
     parts, left = divide(a, b)
     if parts.terms.get((), 0) < 0 and left.terms.get((), 0):
         parts, left = parts + 1, left - b
@@ -291,7 +289,7 @@ def _divided(a: Poly, b: Poly) -> tuple[Poly, Poly]:
 
 
 def _coarse_first(quotients: Sequence[Quotient]) -> list[Quotient]:
-    """Of quotients of the same the one by the largest divisor first: the others follow from it."""
+    """Sort quotients of equal dividend by divisor, largest first: the others follow from it."""
     groups: dict[Poly, list[Quotient]] = {}
     for quotient in quotients:
         groups.setdefault(quotient.dividend, []).append(quotient)
@@ -303,7 +301,7 @@ def _coarse_first(quotients: Sequence[Quotient]) -> list[Quotient]:
 
 
 def _alone(a: Poly, b: Poly) -> Name | None:
-    """The name that a dividend is but for a number, if the divisor is not made of it."""
+    """Return the name if a dividend is that name plus a constant and the divisor lacks it."""
     names = a.names() - b.names()
     if len(a.names()) != 1 or len(names) != 1:
         return None
@@ -313,6 +311,6 @@ def _alone(a: Poly, b: Poly) -> Name | None:
 
 
 def spelt(poly: Poly) -> str:
-    """An operand as text, in parentheses unless it is a name or a number."""
+    """Format an operand, in parentheses unless it is a name or a natural constant."""
     is_bare = poly.as_name is not None or (poly.constant is not None and poly.constant >= 0)
     return str(poly) if is_bare else f"({poly})"

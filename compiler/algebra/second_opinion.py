@@ -1,4 +1,4 @@
-"""What Z3 says of two LMADs as they are, where its library is installed."""
+"""Ask Z3, if installed, whether two LMADs overlap."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 
 SECONDS = 3
-"""After which it is asked to give up."""
+"""Default timeout."""
 
 Verdict = Literal["disjoint", "overlap", "unknown", "absent"]
 
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """Its verdict, and why it has none."""
+    """The verdict, and the reason if there is none."""
 
     verdict: Verdict
     says: str = ""
 
 
 def ask_z3(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, seconds: float) -> Opinion:
-    """Whether integers for all names and indices exist by which both sets hold one cell.
+    """Ask whether integers for all names and indices exist for which both sets hold one cell.
 
-    A cell that it finds is looked at before it is told of.
+    A cell found by Z3 is verified before it is reported.
     """
     if importlib.util.find_spec("z3") is None:
         return Opinion("absent", "Z3 is not installed here: `pip install z3-solver`.")
@@ -95,7 +95,7 @@ def _is_shared(
     point: Mapping[Name, int],
     found: list[list[int]],
 ) -> bool:
-    """Whether facts hold for these values, and both sets have one cell at these indices."""
+    """True if facts hold at this point, and both sets have one cell at these indices."""
     here = [lmad.evaluate(point) for lmad in (first, second)]
     inside = all(
         0 <= z < dim.size

@@ -1,4 +1,4 @@
-"""Verdicts and proofs as plain data and as text: what the page draws and the command line prints.
+"""Format verdicts and proofs as plain data for the page, and as text for the command line.
 
 A step has `rule` (its kind), `says` (a sentence, with polynomials in it), `offset` and `dims` (the
 problem that it leaves: stride, low, high), `needs` (inequalities, each with the facts that it is
@@ -25,7 +25,7 @@ _MOST_CLAIMS = 6
 
 
 def verdict_json(verdict: Verdict, factor: FactorOf = itself) -> Json:
-    """The answer of the operation `prove`, but for the time; `factor`: what names stand for."""
+    """Return the answer of the operation `prove`, except the time; `factor` expands names."""
     known = None if isinstance(verdict, Overlap) else verdict.facts
     factor = factor if known is None else _by_name(factor, known)
 
@@ -68,7 +68,7 @@ def verdict_json(verdict: Verdict, factor: FactorOf = itself) -> Json:
 
 
 def _by_name(factor: FactorOf, facts: Facts) -> FactorOf:
-    """The same, but an operation that a name of the program equals is shown as that name."""
+    """Show an operation that equals a name of the program as that name."""
     named: dict[Name, Name] = {}
     for name, poly in facts.equalities.items():
         atom = poly.as_name
@@ -78,7 +78,7 @@ def _by_name(factor: FactorOf, facts: Facts) -> FactorOf:
 
 
 def enough(missing: Poly, bounds: Sequence[Poly]) -> list[Poly]:
-    """Claims that imply what is missing, without a name or two: bounds stand in for them."""
+    """Return claims that imply the missing one, with a name or two replaced by bounds."""
     found: dict[Poly, None] = {}
     level = [missing]
     for _ in range(_ELIMINATIONS):
@@ -94,7 +94,7 @@ def enough(missing: Poly, bounds: Sequence[Poly]) -> list[Poly]:
 
 
 def _without(name: Name, claim: Poly, bounds: Sequence[Poly]) -> Iterator[Poly]:
-    """The claim with bounds for a name that it is linear in, which make it smaller."""
+    """Yield smaller claims with a bound substituted for a name that is linear in them."""
     slope = claim.coefficient(name).constant if claim.degree(name) == 1 else None
     if not slope:
         return
@@ -106,13 +106,13 @@ def _without(name: Name, claim: Poly, bounds: Sequence[Poly]) -> Iterator[Poly]:
 
 
 class _Steps:
-    """Writes steps, with what names stand for."""
+    """Formats steps; expands names that stand for operations."""
 
     def __init__(self, factor: FactorOf) -> None:
         self._plain = partial(plain, factor=factor)
 
     def of(self, proof: cert.Proof, problem: Problem) -> Json:
-        """One step with the problem that it is about, and the steps below it."""
+        """Format one step with its problem and the steps below it."""
         says: Sentence
         match proof:
             case cert.Absurd(because):

@@ -1,4 +1,4 @@
-"""What proofs come down to, as questions of SMT-LIB 2 about integers: each must be `unsat`."""
+"""Export the obligations of proofs as SMT-LIB 2 questions about integers: each must be `unsat`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from compiler.algebra.checker import Polynomial, Theorem
 from compiler.algebra.formulas import Formula, Symbols, facts_of, meaning, polynomials
 
 _PLAIN = "".join(c for c in map(chr, range(32, 127)) if c not in "%|\\")
-"""What a symbol of SMT-LIB may be made of, but for the sign of what is written otherwise."""
+"""Characters allowed in a symbol of SMT-LIB, except the escape character."""
 
 
 def smtlib(theorem: Theorem) -> Iterator[str]:
-    """A question for each leaf: whether its facts can hold, and its claim not."""
+    """Yield a question for each leaf: whether its facts hold and its claim fails."""
     for leaf in theorem.leaves:
         at, claim, _, _ = leaf
         facts = facts_of(leaf)
@@ -39,7 +39,7 @@ def smtlib(theorem: Theorem) -> Iterator[str]:
 
 
 def question(at: str, sorts: Mapping[str, str], asserted: Sequence[str]) -> str:
-    """Whether all that is asserted can hold, of symbols with their sorts."""
+    """Return the question whether all assertions hold, with the sorts of the symbols."""
     lines = [f"; {at}", "(push 1)"]
     lines += [f"(declare-const {name} {sort})" for name, sort in sorts.items()]
     lines += [f"(assert {formula})" for formula in asserted]
@@ -70,5 +70,5 @@ def _number(value: int) -> str:
 
 
 def symbol(name: str) -> str:
-    """A name between bars; no two are alike."""
+    """Quote a name as a symbol between bars; the encoding is injective."""
     return f"|{quote(name, safe=_PLAIN)}|"

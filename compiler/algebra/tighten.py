@@ -1,6 +1,6 @@
-"""Tightens inequalities over integers: `2*x >= 1` says `x >= 1`.
+"""Tighten inequalities over integers: `2*x >= 1` gives `x >= 1`.
 
-What stands before the names of a fact is divided out, a number or names, and the rest is rounded.
+Divides a fact by a common factor, a constant or names, and rounds the rest.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from compiler.algebra.poly import Poly
 from compiler.algebra.problem import ZERO
 
 _MOST_FACTORS = 3
-"""Divisors of one fact, of which it is looked what it says of the multiple."""
+"""Maximum number of divisors tried per fact."""
 
 
 def roundings(fact: Poly, prover: Prover | None) -> Iterator[tuple[Poly, Callable[[Proof], Proof]]]:
-    """What a fact says whose names are all multiplied by a number: `x >= 1` for `2*x >= 1`.
+    """Yield facts after division by a common constant: `x >= 1` from `2*x >= 1`.
 
-    With a prover also what it says if they are multiplied by names: `x >= 0` for `n*x >= 1 - n`.
-    Each comes with the step that shows it to what is behind it.
+    With a prover, also after division by names: `x >= 0` from `n*x >= 1 - n`. Each comes with a
+    function that inserts the step which proves it.
     """
     by = gcd(*(coefficient for mono, coefficient in fact.terms.items() if mono))
     if by > 1:
@@ -39,7 +39,7 @@ def roundings(fact: Poly, prover: Prover | None) -> Iterator[tuple[Poly, Callabl
 
 
 def _factors(fact: Poly) -> list[Poly]:
-    """What stands before the names of a fact, where that is no number."""
+    """Return symbolic coefficients of names in a fact."""
     found: dict[Poly, None] = {}
     for mono, _ in fact.terms.items():
         for name, power in mono if len(mono) > 1 else ():
@@ -53,7 +53,7 @@ def _factors(fact: Poly) -> list[Poly]:
 def _contrary(
     fact: Poly, factor: Poly, claim: Poly, left: Poly, prover: Prover
 ) -> Callable[[Proof], Proof] | None:
-    """That `claim >= 0`, as else `factor*claim + left`, which is the fact, were negative."""
+    """Prove `claim >= 0` by contradiction: else `factor*claim + left`, a fact, is negative."""
     if claim.constant is not None or prover.facts.refutes(claim):
         return None
     positive = prover.plainly(factor - 1)

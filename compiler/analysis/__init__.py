@@ -1,6 +1,6 @@
-"""Questions about a program that several passes ask, each answered in one place.
+"""Analyses of integer arithmetic, effects and cost, each shared by several passes.
 
-ranges.py   what is known about integers, and proofs that something is not negative
-facts.py    what definitions, sizes, indices and conditions say about integers
-no_wrap.py  which index arithmetic of a function cannot wrap
+ranges.py   bounds of integers, and the search for proofs of `p >= 0`
+facts.py    facts from definitions, sizes, indices and conditions
+no_wrap.py  index arithmetic of a function that cannot wrap
 """

@@ -1,7 +1,7 @@
-"""What a walk over a program learns about its integers, and how it reads expressions.
+"""Collect facts about integers during a walk over a program, and read expressions as polynomials.
 
-Everything that is learned comes with its source, and with what was read as a value for it: that
-has to be argued for before anything may rest on it (`range_proofs.py`).
+Each fact carries its source and the expressions that were read as exact values for it; those
+readings must be proved before anything may rest on the fact (`range_proofs.py`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MOST_ALTERNATIVES = 16
 _MOST_WHOLES = 8
 _MOST_TERMS = 12
 FEW = 5
-"""The effort to show that a condition is false: most are there because they hold."""
+"""Effort to refute a condition: most conditions in a program hold."""
 _MODULUS = 1 << 64
 _NOUGHT = Poly.const(0)
 _ONE = Poly.const(1)
@@ -47,27 +47,24 @@ _INPUT: Span = (0, LARGEST_INPUT)
 
 
 class Learned(Ranges):
-    """Bounds by name, and conditions by expression, with an undo log per scope."""
+    """Bounds by name and truth values by condition, with an undo log per scope."""
 
     __slots__ = ("_clock", "_lines", "_noted", "_told", "shown")
 
     def __init__(self, equal: Mapping[Name, Poly], shown: list[Argument] | None = None) -> None:
-        """`equal`: i64 names whose definition is a polynomial of others; may grow later.
-
-        `shown`: what arguments are added to that are found and accepted.
-        """
+        """`equal`: polynomial definitions of i64 names, may grow; `shown` collects arguments."""
         super().__init__(equal)
         self._clock = 0
         self._noted: list[tuple[Poly, Prim | Literal[""], int]] = []
-        """What has been read as a value since the last question, or lesson, began."""
+        """Polynomials read as values since the last query, or lesson, began."""
         self._lines = Lines()
         self._told: set[SE] = set()
-        """All conditions that were told, with those that they consist of, also of ended scopes."""
+        """All recorded conditions and their operands, also of ended scopes."""
         self.shown: list[Argument] = [] if shown is None else shown
-        """The arguments on which something was said to hold, and which the checker accepted."""
+        """Arguments that the checker accepted."""
 
     def catch_up(self) -> None:
-        """Learn all that was told, in the middle of a question."""
+        """Process pending lessons in the middle of a query."""
         asked = self._noted
         super().catch_up()
         self._noted = asked
@@ -78,7 +75,7 @@ class Learned(Ranges):
         self._lines.enter()
 
     def leave(self) -> None:
-        """End a scope: what was learned in it is forgotten."""
+        """End a scope and forget its facts."""
         super().leave()
         self._lines.leave()
 
@@ -87,7 +84,7 @@ class Learned(Ranges):
     def _source(
         self, kind: Kind | Literal["derived"], about: tuple[Any, ...], text: Any = ""
     ) -> Source:
-        """Where something comes from that is learned now, with all that was read for it."""
+        """Return a new source with the current time and the readings noted so far."""
         self._clock += 1
         source = Source(kind, about, tuple(self._noted), text)
         source.since = self._clock
@@ -102,7 +99,7 @@ class Learned(Ranges):
         known: int | None = None,
         source: Source | None = None,
     ) -> None:
-        """Learn `low <= name <= high`, of values; `known`: the depth of the facts about them."""
+        """Record `low <= name <= high`; `known`: the depth of the facts that bound them."""
         if self._waiting:
             self.catch_up()
         before = self.bounds.get(name, ())
@@ -136,9 +133,9 @@ class Learned(Ranges):
         return truth is not None and truth[0] and truth[1] <= depth
 
     def _positive(self, name: Name, depth: int) -> None:
-        """Learn what a positive quotient of something natural says: `1 <= other <= one`.
+        """Learn from a positive quotient of a natural number that `1 <= other <= one`.
 
-        A positive choice is not the side that is not positive.
+        A positive choice with an alternative that is not positive is the other one.
         """
         kind, one, other = self._cases[name][:3]
         if kind == EITHER:
@@ -152,7 +149,7 @@ class Learned(Ranges):
                 self._learn_gap(gap, depth, self._source("derived", ("divides", name, depth)))
 
     def index(self, name: Name, extent: Poly) -> None:
-        """Learn `0 <= name < extent`, wherever the name is."""
+        """Record `0 <= name < extent`, at every depth."""
         self.tell(self._index, name, extent)
 
     def _index(self, name: Name, extent: Poly) -> None:
@@ -162,7 +159,7 @@ class Learned(Ranges):
         self.bound(name, _NOUGHT, size - 1, 0, EVERYWHERE, source)
 
     def runs(self, extent: Poly, depth: int | None = None) -> None:
-        """Learn `extent >= 1`, inside of what runs that often."""
+        """Record `extent >= 1` inside a body that runs `extent` times."""
         self.tell(self._runs, extent, depth)
 
     def _runs(self, extent: Poly, depth: int | None) -> None:
@@ -171,7 +168,7 @@ class Learned(Ranges):
         self._entered(self.exact(extent.put_in(self._equal, MOST_UNFOLDED), depth), "i64", depth)
 
     def _entered(self, trips: Poly, prim: Prim, depth: int) -> None:
-        """Learn `trips >= 1`, and what checks said for that case."""
+        """Learn `trips >= 1`, and the alternatives of conditions that this decides."""
         self._learn_gap(trips - 1, depth, self._source("runs", (trips, prim)))
         names = set(trips.names())
         for name in trips.names() & self._wrapped.keys():
@@ -202,9 +199,10 @@ class Learned(Ranges):
         return self._below(high, low, 1 - slack, depth, FEW)
 
     def _apart(self, left: Poly, right: Poly, depth: int) -> tuple[Poly, ...] | None:
-        """What is not negative if what two polynomials equal modulo 2**64 is not the same.
+        """Return claims, found by the search, that imply that two values differ.
 
-        They need not be values: it is enough that their difference is none of its multiples.
+        The polynomials equal the values modulo 2**64; their difference must not be a multiple of
+        that.
         """
         for gap in (right - left, left - right):
             claims = (gap - 1, _MODULUS - 1 - gap)
@@ -213,7 +211,7 @@ class Learned(Ranges):
         return None
 
     def counts(self, name: Name, start: SE, step: SE, width: Poly) -> None:
-        """Learn that a name is `start + step * i` for some `0 <= i < width`."""
+        """Record that a name is `start + step * i` for some `0 <= i < width`."""
         self.tell(self._counts, name, start, step, width)
 
     def _counts(self, name: Name, start: SE, step: SE, width: Poly) -> None:
@@ -225,7 +223,7 @@ class Learned(Ranges):
             self.bound(name, first, first + by * last, 0, EVERYWHERE, source)
 
     def counter(self, name: Name, prim: Prim, bound: SE) -> None:
-        """Learn what a loop's index is: `0 <= name < bound`, wherever the name is."""
+        """Record `0 <= name < bound` for a loop index, at every depth."""
         self.tell(self._counter, name, prim, bound)
 
     def _counter(self, name: Name, prim: Prim, bound: SE) -> None:
@@ -238,7 +236,7 @@ class Learned(Ranges):
         self._entered(trips, prim, self.depth)
 
     def array(self, shape: Sequence[Poly], depth: int | None = None) -> None:
-        """Learn that there is an array of this shape; see Note [Sizes of arrays]."""
+        """Record that an array of this shape exists; see Note [Sizes of arrays]."""
         if shape[0].constant is None:
             self.tell(self._array, shape, depth)
 
@@ -253,7 +251,7 @@ class Learned(Ranges):
         self._is_sized(value, depth)
 
     def _is_sized(self, value: Poly, depth: int, kind: Kind = "size") -> None:
-        """Learn that a value is between 0 and the largest size."""
+        """Learn that a value lies between 0 and the largest size."""
         source = self._source(kind, (value,))
         name = value.as_name
         if name is None:
@@ -262,7 +260,7 @@ class Learned(Ranges):
             self.bound(name, _NOUGHT, _LARGEST, depth, None, source)
 
     def given(self, shape: Sequence[Poly]) -> None:
-        """Learn that an array of this shape was handed in from outside.
+        """Record that an array of this shape is an input.
 
         Its sizes have been compared without wrapping, and it is in memory.
         """
@@ -279,7 +277,7 @@ class Learned(Ranges):
                 self.bound(name, _NOUGHT, _LARGEST_INPUT, 0, None, source)
 
     def in_memory(self, count: Poly) -> None:
-        """Learn that a block of so many elements is in memory: its size did not wrap."""
+        """Record that a block of `count` elements is in memory, so its size did not wrap."""
         self.tell(self._in_memory, count)
 
     def _in_memory(self, count: Poly) -> None:
@@ -298,15 +296,15 @@ class Learned(Ranges):
             self.tell(self._learn, cond, truth, depth)
 
     def truth(self, cond: SE) -> bool | None:
-        """Whether this very condition is known to hold, or not to.
+        """Return the recorded truth value of this very condition, or None.
 
-        Nothing has to be learned to say that nobody has ever told it.
+        A condition that was never recorded needs no pending lessons.
         """
         found = self.truths.get(cond) if cond in self._told else None
         return None if found is None else found[0]
 
     def _learn(self, cond: SE, truth: bool, depth: int | None, unless: SE | None = None) -> None:
-        """The same; `unless`: another condition, which is false."""
+        """Learn that a condition is true or false; `unless`: an alternative that is false."""
         depth = self.depth if depth is None else depth
         before = len(self._truths)
         if type(cond) is Lit:
@@ -390,7 +388,7 @@ class Learned(Ranges):
             self._learn_span(constant - gap, (None, constant), depth, source)
 
     def _learn_span(self, poly: Poly, ends: Ends, depth: int, source: Source) -> None:
-        """Learn in what range a sum or product lies."""
+        """Learn the range of a sum or product."""
         if poly.constant is not None or poly.as_name is not None:
             return
         constant = poly.terms.get((), 0)
@@ -418,7 +416,7 @@ class Learned(Ranges):
             self._share(poly, ends[1], depth, sources[1])
 
     def _note_whole(self, poly: Poly) -> None:
-        """Note a product that has an end: parts of it may have that end too."""
+        """Index a bounded product by its factors: its divisors may share the bound."""
         for mono, coeff in poly.terms.items() if len(poly.terms) == 1 else ():
             if coeff == 1 and sum(power for _, power in mono) > 2:
                 for name, _ in mono:
@@ -427,7 +425,7 @@ class Learned(Ranges):
                         self._wholes[name] = (*known, mono)
 
     def _share(self, poly: Poly, most: int, depth: int, source: Source) -> None:
-        """Learn what the greatest value of a sum says about each of its products."""
+        """Bound each product of a sum by the greatest value of the sum."""
         for mono, coeff in poly.terms.items():
             if coeff > 0 and (len(mono) > 1 or mono[0][1] > 1):
                 rest = self.span(poly - Poly({mono: coeff}), depth)[0]
@@ -435,7 +433,7 @@ class Learned(Ranges):
                 self._learn_span(Poly({mono: 1}), (None, (most - rest) // coeff), depth, why)
 
     def _differ(self, left: Poly, right: Poly, depth: int, source: Source) -> None:
-        """Learn that two values differ: one that is at a bound of the other is beyond it."""
+        """Learn that two values differ: a value at a bound of the other lies beyond it."""
         for one, other in ((left, right), (right, left)):
             name = one.as_name
             if name is None or name in other.names():
@@ -451,7 +449,7 @@ class Learned(Ranges):
                     self.bound(name, None, other - 1, depth, None, self._source("derived", about))
 
     def is_true(self, cond: SE) -> bool:
-        """Whether this very condition is known to hold."""
+        """True if this very condition is known to hold."""
         return self.truth(cond) is True
 
     def defined(self, name: Name, value: SE, depth: int) -> None:
@@ -472,7 +470,7 @@ class Learned(Ranges):
     # --- expressions as polynomials ----------------------------------------------------------
 
     def ring(self, se: SE, limit: int = EVERYWHERE) -> Poly:
-        """An i64 expression as a polynomial that equals it modulo 2**64."""
+        """Return a polynomial equal to an i64 expression modulo 2**64."""
         match se:
             case Lit(value, _):
                 return Poly.const(int(value))
@@ -497,11 +495,11 @@ class Learned(Ranges):
         return self._of_other(se, limit)
 
     def poly(self, se: SE, limit: int = EVERYWHERE) -> Poly:
-        """An i64 expression as a polynomial that is its value; of atoms where it may wrap."""
+        """Return a polynomial equal to the value of an i64 expression; atoms where it may wrap."""
         return self.exact(self.ring(se, limit), limit)
 
     def exact(self, ring: Poly, limit: int = EVERYWHERE) -> Poly:
-        """The value that equals `ring` modulo 2**64: `ring` itself, or an atom."""
+        """Return the value equal to `ring` modulo 2**64: `ring` itself, or an atom."""
         if ring.as_name is None and ring.constant is None:
             if not self.fits(ring, limit):
                 return self._wrap(ring, "i64")
@@ -510,11 +508,11 @@ class Learned(Ranges):
         return ring if self.fits(ring, limit) else self._wrap(ring, "i64")
 
     def _atom_of(self, ring: Poly, limit: int) -> Poly:
-        """The same, where something may be known about the atom; else `ring`."""
+        """Return the atom for `ring` if there is one, else `ring`."""
         return self.exact(ring, limit) if ("i64", ring) in self._atoms else ring
 
     def size(self, size: Poly, limit: int = EVERYWHERE) -> Poly:
-        """The value of the size of an array that exists at depth `limit`."""
+        """Return the value of the size of an array that exists at depth `limit`."""
         value = self.exact(size.put_in(self._equal, MOST_UNFOLDED), limit)
         name = value.as_name
         if name in self._wrapped:
@@ -522,7 +520,7 @@ class Learned(Ranges):
         return value
 
     def value(self, se: SE, prim: Prim, limit: int = EVERYWHERE) -> Poly:
-        """An integer expression of any type as a polynomial that is its value."""
+        """Return a polynomial equal to the value of an integer expression of any type."""
         if self._waiting:
             self.catch_up()
         if prim == "i64":
@@ -562,7 +560,7 @@ class Learned(Ranges):
         return Poly.var(name)
 
     def _narrow(self, value: Poly, prim: Prim, limit: int) -> Poly:
-        """An integer cut to a type's bits."""
+        """Return an integer truncated to the bits of a type."""
         low, high = int_range(prim)
         least, most = self.span(value, limit)
         if (low <= least and most <= high) or (prim == "i64" and self.fits(value, limit)):
@@ -577,7 +575,7 @@ class Learned(Ranges):
         return found
 
     def _typed(self, name: Name, prim: Prim) -> None:
-        """Note the range of a name's type."""
+        """Record the range of a name's type."""
         if name not in self.bounds:
             ends = int_range(prim)
             low, high = map(Poly.const, ends)
@@ -599,7 +597,7 @@ class Learned(Ranges):
         return Poly.var(name)
 
     def _wrap(self, value: Poly, prim: Prim) -> Poly:
-        """The atom for what equals `value` modulo 2 to the width of a type."""
+        """Return the atom equal to `value` modulo 2**width of a type."""
         key = (prim, value)
         name = self._atoms.get(key)
         if name is None:
@@ -609,14 +607,14 @@ class Learned(Ranges):
         return Poly.var(name)
 
     def split(self, ring: Poly) -> Poly:
-        """The same modulo 2**64, with a name for what the machine has of each product."""
+        """Return a polynomial equal modulo 2**64, with an atom for each product."""
         names = ((mono, self._wrap(Poly({mono: 1}), "i64")) for mono in products(ring))
         return ring.plus((name - Poly({mono: 1})) * ring.terms[mono] for mono, name in names)
 
     def _unwrap(self, name: Name, depth: int) -> None:
-        """Look whether what is known of an atom's value tells that its polynomial did not wrap.
+        """Unwrap an atom's polynomial where the bounds of the atom prove that it did not wrap.
 
-        Or that the sum did not, though a product in it may have.
+        The sum may not have wrapped although a product in it may have.
         """
         whole, prim = self._wrapped[name]
         is_whole = self._unwrap_as(name, whole, prim, depth)
@@ -624,7 +622,7 @@ class Learned(Ranges):
             self._unwrap_as(name, self.split(whole), prim, depth)
 
     def _unwrap_as(self, name: Name, whole: Poly, prim: Prim, depth: int) -> bool:
-        """The same for one polynomial that equals an atom's value modulo the size of its type."""
+        """Unwrap one polynomial that equals an atom modulo the size of its type."""
         low, high = int_range(prim)
         modulus = high - low + 1
         least, most = self._name_span(name, depth)
@@ -646,7 +644,7 @@ class Learned(Ranges):
         return True
 
     def _case(self, name: Name, value: SE, limit: int) -> None:
-        """Take note of what a minimum, maximum, choice, quotient or remainder is."""
+        """Record the operands of a minimum, maximum, choice, quotient or remainder."""
         match value:
             case Select(_, lhs, rhs):
                 kind = EITHER
@@ -670,7 +668,7 @@ class Learned(Ranges):
     # --- comparisons -------------------------------------------------------------------------
 
     def _decide(self, op: str, left: Poly, right: Poly, limit: int) -> bool | None:
-        """The same for polynomials, of values, that equal both sides modulo 2**64."""
+        """Decide a comparison, given polynomials of values equal to both sides modulo 2**64."""
         gap = right - left
         if op in ("==", "!="):
             if (constant := gap.constant) is not None and constant % _MODULUS:
@@ -685,14 +683,14 @@ class Learned(Ranges):
         return False if self._below(high, low, 1 - slack, limit, FEW) else None
 
     def _below(self, low: Poly, high: Poly, by: int, limit: int, effort: int = MUCH) -> bool:
-        """Whether `low + by <= high`, of which both fit."""
+        """True if `low + by <= high` is known and both fit."""
         return self.non_negative(high - low - by, limit, effort) and self._ordered(low, high, limit)
 
     def _ordered(self, low: Poly, high: Poly, limit: int) -> bool:
-        """Whether `low` and `high`, of which the first is known to be smaller, both fit."""
+        """True if `low` and `high`, known to be in this order, both fit."""
         return self._is_above(low, limit) and self._is_below(high, limit)
 
 
 def _occurs_besides(name: Name, mono: Monomial, terms: Iterable[Monomial]) -> bool:
-    """Whether a name is in another product than `mono`."""
+    """True if a name occurs in a product other than `mono`."""
     return any(other is not mono and any(n == name for n, _ in other) for other in terms)

@@ -1,4 +1,4 @@
-"""Comparisons of integers: their contraries, their parts, what is not negative if they hold."""
+"""Comparisons of integers: negation, subconditions, and the inequalities that they imply."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OPPOSITE = {"<": ">=", ">=": "<", "<=": ">", ">": "<=", "==": "!=", "!=": "=="}
 
 
 def parts(cond: SE) -> Iterator[SE]:
-    """A condition, and those of which it is the negation, conjunction or disjunction."""
+    """Yield a condition and the operands of its negations, conjunctions and disjunctions."""
     pending = [cond]
     while pending:
         part = pending.pop()
@@ -24,13 +24,16 @@ def parts(cond: SE) -> Iterator[SE]:
 
 
 def in_order(op: str, left: Poly, right: Poly) -> tuple[Poly, Poly, int]:
-    """The side of an order that is smaller, the larger one, and by how much at least."""
+    """Normalise an order to `(smaller, larger, slack)` with `smaller + slack <= larger`."""
     slack = 0 if op in ("<=", ">=") else 1
     return (left, right, slack) if op in ("<", "<=") else (right, left, slack)
 
 
 def true_claims(op: str, left: Poly, right: Poly) -> tuple[Poly, ...]:
-    """What is not negative if a comparison of two i64 holds that are equal to two polynomials."""
+    """Return polynomials that are not negative if a comparison of two i64 holds.
+
+    `left` and `right` equal the operands modulo 2**64.
+    """
     if op == "==":
         gap = right - left
         return gap, -gap, left - LOW, HIGH - right

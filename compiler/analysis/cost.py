@@ -1,4 +1,4 @@
-"""How much work scalar expressions are: in simple operations, and in operators."""
+"""Estimate the work of scalar expressions, in simple operations and in operators."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from compiler.ir.nodes import SE, Lit, Var
 from compiler.ir.walk import se_parts
 
 CHEAP = 12
-"""Up to this cost scalar code is computed again, or for nothing, rather than kept or skipped."""
+"""Scalar code up to this cost is recomputed or speculated rather than stored or skipped."""
 
 SIMPLE, LONG, CALL = 1, 4, 6
 COST: dict[str, int] = {
@@ -16,11 +16,11 @@ COST: dict[str, int] = {
     **dict.fromkeys(("/", "%", "//", "%%", "**"), LONG),
     **dict.fromkeys(FUNS, CALL),
 }
-"""Every operator and function, in simple operations."""
+"""Cost of every operator and function, in simple operations."""
 
 
 def cost(se: SE) -> int:
-    """How much work a scalar expression is, in simple operations."""
+    """Return the work of a scalar expression, in simple operations."""
     total = 0
     pending = [se]
     while pending:
@@ -32,7 +32,7 @@ def cost(se: SE) -> int:
 
 
 def size(se: SE, limit: int = 1_000_000) -> int:
-    """The number of operators; some number above `limit` if there are more."""
+    """Count operators; stops at some number above `limit`."""
     kind = type(se)
     if kind is Lit or kind is Var or limit < 0:
         return 0

@@ -1,4 +1,4 @@
-"""Which expressions may fail where nothing was checked, and which must stay though not needed.
+"""Decide which expressions can be speculated, and which must stay although unused.
 
 An expression may be *speculated*, that is computed before the checks in front of it, once too
 often, or for nothing, if it cannot fail, nor run for ever. Which scalar operators fail on which
@@ -17,24 +17,24 @@ from compiler.ir.fails import Fails
 from compiler.ir.may_fail import cannot_fail
 
 WHEN: Mapping[type, Fails] = ir.CORE.trait("fails")
-"""Every class of expressions, by what stands beside it."""
+"""Fails trait of each expression class."""
 
 
 class LocalFacts(Protocol):
-    """What holds at the place where an expression would be computed."""
+    """Facts that hold where an expression would be computed."""
 
     def is_size(self, size: Poly) -> bool:
-        """Whether an array can have that size."""
+        """True if an array can have that size."""
 
     def is_inside(self, exp: ir.Index | ir.Slice | ir.Update) -> bool:
-        """Whether all positions are positions of the array."""
+        """True if all accessed positions are in bounds."""
 
     def keeps_count(self, exp: ir.Reshape) -> bool:
-        """Whether the array has as many elements as the new shape."""
+        """True if the new shape has as many elements as the array."""
 
 
 def may_fail(exp: ir.Exp, facts: LocalFacts | None = None) -> bool:
-    """Whether an expression may fail, or run for ever, where no check was made before it."""
+    """True if an expression may fail or diverge when no check precedes it."""
     if not operands_cannot_fail(exp):
         return True
     match WHEN[type(exp)]:
@@ -64,9 +64,9 @@ def may_fail(exp: ir.Exp, facts: LocalFacts | None = None) -> bool:
 
 
 def must_stay(exp: ir.Exp) -> bool:
-    """Whether an expression must stay although nothing needs its results: it may hold a check.
+    """True if an unused expression must stay because it may hold a check.
 
-    What is pushed to an accumulator is needed as long as the stream around is.
+    A push to an accumulator is kept alive by the enclosing stream.
     """
     return _must_stay(exp, isinstance(exp, ir.Stream | ir.SegOp))
 
@@ -82,7 +82,7 @@ def _must_stay(exp: ir.Exp, streams: bool) -> bool:
 
 
 def results_cannot_fail(values: Iterable[ir.KernelResult]) -> bool:
-    """Whether results of a body have values for all values of their variables."""
+    """True if results of a body have values for all values of their variables."""
     for value in values:
         if isinstance(value, ir.Write):
             if not all(results_cannot_fail((*at, written)) for at, written in value.writes):
@@ -93,7 +93,7 @@ def results_cannot_fail(values: Iterable[ir.KernelResult]) -> bool:
 
 
 def operands_cannot_fail(exp: ir.Exp) -> bool:
-    """The same for the scalar expressions of an expression; what its bodies hold is left out."""
+    """True if the scalar operands of an expression cannot fail; nested bodies are skipped."""
     if isinstance(exp, ir.SE_NODES):
         return cannot_fail(exp)
     partial = False

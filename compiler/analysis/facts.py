@@ -1,9 +1,9 @@
-"""What is known about integers at a place of a program, and what follows from it.
+"""Prove integer facts at a place of a program.
 
-Facts are bounds of names (indices, sizes, what assertions and branches say), ranges of sums and
-products, and the truth of whole conditions. Every fact carries the depth of the scope that
-established it, so that a statement about to be moved out can be judged by what holds there. Scopes
-undo their facts when they end.
+Facts are bounds of names (indices, sizes, assertions, branch conditions), ranges of sums and
+products, and truth values of conditions. Each fact carries the depth of the scope that established
+it, so that a statement about to be hoisted is judged by the facts of its target. A scope undoes its
+facts when it ends.
 
 Note [Proofs hold in 64 bits]
 A program's arithmetic wraps around at 2**64, proofs are about integers. The polynomial of an
@@ -54,14 +54,14 @@ _NOUGHT = Poly.const(0)
 
 
 class IntegerFacts(Learned):
-    """What holds, and on which argument."""
+    """Facts that hold, with the arguments that prove them."""
 
     __slots__ = ()
 
     def element(
         self, name: Name, lows: Sequence[Poly], highs: Sequence[Poly], depth: int, array: Name
     ) -> None:
-        """Learn that an element of an array is not below some values, and not above others."""
+        """Record bounds of an array element."""
         self.tell(self._element, name, lows, highs, depth, array)
 
     def _element(
@@ -77,14 +77,14 @@ class IntegerFacts(Learned):
                     self.bound(name, low, high, depth, None, source)
 
     def known_bounds(self, name: Name) -> Sequence[BoundFact]:
-        """What is known of a number, by others."""
+        """Return the known bounds of a name by others."""
         self.catch_up()
         return self.bounds.get(name, ())
 
     def _accepted(self, says: Saying, claims: Sequence[Poly], limit: int = EVERYWHERE) -> bool:
-        """Whether the checker accepts that none of `claims` is negative.
+        """True if the checker accepts that none of `claims` is negative.
 
-        With what was read on the way as values, which is all that the claims rest on.
+        Includes the readings noted on the way, which the claims rest on.
         """
         if self._waiting:
             self.catch_up()
@@ -101,7 +101,7 @@ class IntegerFacts(Learned):
         return True
 
     def decide(self, op: str, lhs: SE, rhs: SE, limit: int = EVERYWHERE) -> bool | None:
-        """The truth of an i64 comparison, if it is known."""
+        """Return the truth value of an i64 comparison, or None if unknown."""
         self._noted = []
         left, right = self.ring(lhs, limit), self.ring(rhs, limit)
         if left == right:
@@ -118,7 +118,7 @@ class IntegerFacts(Learned):
         return known
 
     def _compared(self, op: str, left: Poly, right: Poly, limit: int) -> bool:
-        """Whether the checker accepts a comparison of values that are equal to two polynomials."""
+        """True if the checker accepts a comparison of values equal to two polynomials."""
         apart = (right - left).constant if op == "!=" else None
         if apart is not None and apart % (1 << 64):
             return True
@@ -128,13 +128,13 @@ class IntegerFacts(Learned):
         return self._accepted(says, true_claims(op, left, right), limit)
 
     def _holds(self, says: Saying, claims: Sequence[Poly], limit: int = EVERYWHERE) -> bool:
-        """Whether none of `claims` is negative: the search finds it, and the checker accepts it."""
+        """True if the search proves every claim `>= 0` and the checker accepts the proof."""
         return all(self.non_negative(claim, limit) for claim in claims) and self._accepted(
             says, claims, limit
         )
 
     def is_value(self, poly: Poly, limit: int = EVERYWHERE) -> bool:
-        """Whether a polynomial of values is an i64 itself; see `fits`."""
+        """True if a polynomial of values provably lies in the range of i64; see `fits`."""
         if not self.fits(poly, limit):
             return False
         if poly.as_name is not None or poly.constant is not None:
@@ -143,7 +143,7 @@ class IntegerFacts(Learned):
         return self._accepted(Saying("value", (poly,)), (poly - LOW, HIGH - poly), limit)
 
     def is_at_least(self, large: Poly, small: Poly) -> bool:
-        """Whether of two i64 given by polynomials the first is known not to be smaller."""
+        """True if `large >= small` is known for two i64 given by polynomials."""
         self._noted = []
         one, other = (
             self.exact(large.put_in(self._equal, MOST_UNFOLDED)),
@@ -152,13 +152,13 @@ class IntegerFacts(Learned):
         return self._holds(Saying("compare", (">=", one, other)), (one - other,))
 
     def is_positive(self, poly: Poly, limit: int = EVERYWHERE) -> bool:
-        """Whether an i64 given by a polynomial is known to be at least 1."""
+        """True if an i64 given by a polynomial is known to be at least 1."""
         self._noted = []
         value = self.exact(poly, limit)
         return self._holds(Saying("compare", (">=", value, _ONE)), (value - 1,), limit)
 
     def remains(self, number: Poly, by: Poly, quotient: Poly, rest: Poly) -> bool:
-        """Whether `number = quotient * by + rest` is known to be what division gives."""
+        """True if division of `number` by `by` provably gives `quotient` and `rest`."""
         if number != quotient * by + rest or not (self.fits(number) and self.fits(by)):
             return False
         self._noted = [(p, "i64", EVERYWHERE) for p in (number, by) if p.constant is None]
@@ -166,7 +166,7 @@ class IntegerFacts(Learned):
         return self._holds(says, (quotient, rest, by - rest - 1))
 
     def within(self, at: SE, extent: Poly, limit: int = EVERYWHERE) -> bool:
-        """Whether `0 <= at < extent` is known, for the size of an array."""
+        """True if `0 <= at < extent` is known; `extent` is the size of an array."""
         self._noted = []
         ring, size = self.ring(at, limit), self.size(extent, limit)
         if self._holds(Saying("within", (ring, size)), (ring, size - 1 - ring), limit):
@@ -177,7 +177,7 @@ class IntegerFacts(Learned):
         return self._holds(Saying("within", (value, size)), (value, size - 1 - value), limit)
 
     def rising(self, first: Poly, last: Poly, size: Poly) -> bool:
-        """Whether `0 <= first <= last <= size` is known, for the size of an array."""
+        """True if `0 <= first <= last <= size` is known; `size` is the size of an array."""
         self._noted = []
         start, stop = (
             first.put_in(self._equal, MOST_UNFOLDED),
@@ -190,7 +190,7 @@ class IntegerFacts(Learned):
     def slice_within(
         self, start: SE, count: Poly, stride: SE, extent: Poly, limit: int = EVERYWHERE
     ) -> bool:
-        """Whether a slice is known to have elements, all of them inside."""
+        """True if a slice is known to be non-empty and in bounds."""
         self._noted = []
         number, size = self.size(count, limit), self.size(extent, limit)
         first = self.poly(start, limit)
@@ -201,7 +201,7 @@ class IntegerFacts(Learned):
         return self._holds(Saying("slice", (first, last, size)), (number - 1, *ends), limit)
 
     def is_size(self, size: Poly, limit: int = EVERYWHERE) -> bool:
-        """Whether a size is known to lie between 0 and `LARGEST_SIZE`."""
+        """True if a size is known to lie between 0 and `LARGEST_SIZE`."""
         self._noted = []
         ring = size.put_in(self._equal, MOST_UNFOLDED)
         if self._holds(Saying("size", (ring,)), (ring, LARGEST_SIZE - ring), limit):
@@ -221,9 +221,9 @@ class IntegerFacts(Learned):
         return found
 
     def _rooted(self, name: Name, of: SE) -> None:
-        """Learn what the root of a number is, in this scope: Note [Roots are exact].
+        """Learn bounds of a square root in this scope; see Note [Roots are exact].
 
-        The number is bounded by squares of the root, which is made the older one.
+        The radicand is bounded by squares of the root, which becomes the older name.
         """
         asked, self._noted, depth = self._noted, [], self.depth
         square, root = self.poly(of, depth), Poly.var(name)

@@ -1,9 +1,9 @@
-"""Which index arithmetic of a function is exact: where it cannot wrap, by what holds there.
+"""Find the index arithmetic of a function that cannot wrap.
 
-What comes after reads the program's expressions, sizes and index functions as polynomials. That is
-right only where they fit (Note [Proofs hold in 64 bits] in `facts.py`), which depends on the place.
-So one walk over the function asks it for every expression where it stands. Something that occurs
-several times is exact if it is at each of them.
+Later passes read expressions, sizes and index functions as polynomials. That is right only where
+they fit in 64 bits (Note [Proofs hold in 64 bits] in `facts.py`), which depends on the place. One
+walk over the function asks it of every expression where it stands. An expression that occurs
+several times is exact if each occurrence is.
 """
 
 from __future__ import annotations
@@ -29,21 +29,20 @@ _MOST_TERMS = 24
 
 
 Reading = Literal["unfolded", "split", "named", "opaque"]
-"""How an expression may be read, best first: with the definitions of its names unfolded; so, and
-with a name of its own for each product, which is what the machine has of it; as it stands; or not
-at all."""
+"""Ways to read an expression, best first: with definitions unfolded; with definitions unfolded
+and an atom for each product, as the machine computes it; as written; or not at all."""
 _Fitting = tuple[Reading, ...]
-"""The readings that fit wherever an expression stands; none: it is opaque."""
+"""The readings that fit at every occurrence of an expression; empty: it is opaque."""
 _SUMS = ("+", "-", "*")
 
 
 _RECENT = 2
 _recent: list[tuple[ir.Function, Exact]] = []
-"""The last functions that were looked at, and what was found."""
+"""Cache of the functions analysed last."""
 
 
 def exactness(fun: ir.Function) -> Exact:
-    """`Exact` of a function; code for the GPU asks it of one that is often the same."""
+    """Return the `Exact` of a function; the last results are cached for GPU code generation."""
     for one, found in _recent:
         if one is fun or one == fun:
             return found
@@ -53,32 +52,32 @@ def exactness(fun: ir.Function) -> Exact:
 
 
 class Exact:
-    """How the sums and products of one function may be read as polynomials."""
+    """Exact readings of the sums and products of one function as polynomials."""
 
     def __init__(self, fun: ir.Function) -> None:
         self.defined: dict[Name, Poly] = {}
-        """i64 names whose definition is a polynomial, which may wrap; unfolded."""
+        """Unfolded polynomial definitions of i64 names, which may wrap."""
         self._sums: dict[Name, Poly] = {}
-        """i64 names whose definition is a sum or product with parts that are no polynomials."""
+        """i64 names defined as a sum or product with operands that are no polynomials."""
         self.products: dict[ir.SE, Poly] = {}
-        """The products of sums that may be read with a name for each."""
+        """Sums read with an atom for each product."""
         self._computed: set[Name] = set()
-        """Names of scalars that are computed, otherwise than by a polynomial."""
+        """Names of scalars with a definition that is no polynomial."""
         self.sizes: dict[Poly, _Fitting] = {}
-        """Sizes and parts of index functions."""
+        """Readings of sizes and parts of index functions."""
         self.places: dict[ir.SE, _Fitting] = {}
-        """Indices, bounds and the like."""
+        """Readings of indices, bounds and the like."""
         self.conditions: dict[ir.SE, _Fitting] = {}
-        """What is compared in conditions, from there on."""
+        """Readings of operands of conditions."""
         self._proved: dict[tuple[Poly, tuple[Poly, ...]], int] = {}
-        """In which scope sizes were looked at, of an array of which shape; there is no need to look
-        again in it."""
+        """Scope in which a size was examined, by size and array shape: not examined again inside
+        it."""
         self._fitted: dict[Poly, int] = {}
-        """In which scope polynomials were found to fit: they do in all of it."""
+        """Scope in which a polynomial was found to fit; valid inside that scope."""
         self._open: list[int] = [0]
         self._scopes = 0
         self._filled: tuple[Poly, ...] = ()
-        """The sizes of the array that is looked at: where it is empty, nothing is claimed of it."""
+        """Shape of the array under consideration: nothing is claimed of it where it is empty."""
         self._facts = IntegerFacts(self.defined)
         self._parts = Rewrite(se=self._se, poly=self._poly, body=_same, fn=_same, kernel=_same)
         self._facts.oldest(param.name for param in fun.params)
@@ -89,13 +88,13 @@ class Exact:
                 self._type(kind)
         self._stms(fun.body.stms)
         self.shown = self._facts.shown
-        """The arguments by which something may be read as polynomials."""
+        """Arguments that prove the readings."""
         del self._facts, self._parts  # as large as a program, and in a cycle
 
     def unfolds(self, name: Name) -> bool:
-        """Whether a name is what its definition says, not only modulo 2**64, wherever it is used.
+        """True if a name equals its definition exactly, not only modulo 2**64, at every use.
 
-        It tells how index functions may be read that are put together only later.
+        Index functions put together later may then be read with the definition.
         """
         if name not in self.defined and name not in self._sums:
             return True
@@ -118,7 +117,7 @@ class Exact:
             return
         facts = self._facts
         if isinstance(exp, ir.Assert):
-            # Its condition is read as what holds behind it.
+            # Read the condition as the facts that hold after it.
             facts.learn(exp.cond, True)
             self._look(exp.cond, self.conditions)
             return
@@ -161,7 +160,7 @@ class Exact:
         self._look(cond, self.conditions)
 
     def _chosen(self, pat: tuple[ir.Param, ...], exp: ir.If) -> None:
-        """Note the scalars that a branch chooses without computing anything."""
+        """Record scalars that a branch selects without computing anything."""
         if exp.then.stms or exp.orelse.stms:
             return
         for param, one, other in zip(pat, exp.then.results, exp.orelse.results, strict=True):
@@ -169,7 +168,7 @@ class Exact:
                 self._facts.defined(param.name, ir.Select(exp.cond, one, other), self._facts.depth)
 
     def _indices(self, dims: Iterable[tuple[Name, Poly]]) -> None:
-        # That there are points may show that the numbers of them fit.
+        # A non-empty index space may prove that its sizes fit.
         for _, bound in dims:
             self._facts.runs(bound)
         for index, bound in dims:
@@ -212,7 +211,7 @@ class Exact:
         return self._look(se, self.places)
 
     def _look(self, se: ir.SE, table: dict[ir.SE, _Fitting]) -> ir.SE:
-        """Look at each sum, product or name that is not a part of a sum or product."""
+        """Visit each sum, product or name that is not an operand of a sum or product."""
         if type(se) is ir.Var:
             if se.prim == "i64":
                 self._name(se, table)
@@ -229,7 +228,7 @@ class Exact:
         return se
 
     def _name(self, var: ir.Var, table: dict[ir.SE, _Fitting]) -> None:
-        """Look at a name for a sum or product."""
+        """Visit a name that stands for a sum or product."""
         itself = Poly.var(var.name)
         if var.name in self._sums:
             table[var] = self._fitting(self._sums[var.name], itself, table.get(var))
@@ -247,9 +246,9 @@ class Exact:
         table[se] = found
 
     def _split(self, se: ir.SE, ring: Poly) -> Poly | None:
-        """A sum with a name for each of its products; None if it has none, or of what is computed.
+        """Name each product of a sum; None if it has none, or if operands are computed.
 
-        The names are for what the machine has: the whole may fit although a product does not.
+        The names are the machine's products: the sum may fit although a product does not.
         """
         found = Poly({mono: ring.terms[mono] for mono in products(ring)})
         names = found.names()
@@ -293,7 +292,7 @@ class Exact:
         return poly
 
     def _fitting(self, unfolded: Poly | None, named: Poly, elsewhere: _Fitting | None) -> _Fitting:
-        """The readings that fit here and fitted elsewhere; without the unfolded one if None."""
+        """Return the readings that fit here and elsewhere; without the unfolded one if None."""
         ways = ("unfolded", "named") if elsewhere is None else elsewhere
         found: _Fitting = ()
         if unfolded is not None and "unfolded" in ways and self._fits(unfolded):
@@ -303,7 +302,7 @@ class Exact:
         return found
 
     def _fits(self, poly: Poly) -> bool:
-        """Whether a polynomial fits, if the array that it is about has elements."""
+        """True if a polynomial fits, provided that the array it is about has elements."""
         if self._fitted.get(poly) in self._open:
             return True
         if self._facts.is_value(poly):
@@ -320,19 +319,19 @@ class Exact:
 
 
 def best(ways: _Fitting) -> Reading:
-    """The best of the readings that fit."""
+    """Return the best of the readings that fit."""
     return ways[0] if ways else "opaque"
 
 
 class _Sizes(Exact):
-    """Only how sizes may be read, which takes a fraction of the time."""
+    """Analysis of sizes alone, which takes a fraction of the time."""
 
     def _look(self, se: ir.SE, table: dict[ir.SE, _Fitting]) -> ir.SE:
         return se
 
 
 _last: list[tuple[ir.Function, _Sizes]] = []
-"""The function that was last asked about, and what was found."""
+"""Cache of the function analysed last."""
 
 
 def _sizes(fun: ir.Function) -> Exact:
@@ -342,9 +341,9 @@ def _sizes(fun: ir.Function) -> Exact:
 
 
 def is_exact(size: Poly, fun: ir.Function, shown: list[Argument]) -> bool:
-    """Whether a size of an array of `fun` is its polynomial wherever it stands.
+    """True if a size of an array of `fun` equals its polynomial at every occurrence.
 
-    Adds the arguments for that to `shown`, once for each function.
+    Adds the arguments for that to `shown`, once per function.
     """
     if size.as_name is not None or _is_small(size, fun):
         return True
@@ -356,7 +355,7 @@ def is_exact(size: Poly, fun: ir.Function, shown: list[Argument]) -> bool:
 
 
 def _is_small(size: Poly, fun: ir.Function) -> bool:
-    """Whether it is a sum of a few sizes of arrays that are handed in."""
+    """True if a size is a sum of a few input sizes."""
     types = [param.type for param in fun.params] if fun.entry else []
     given = {dim.as_name for kind in types if isinstance(kind, ir.Array) for dim in kind.shape}
     degrees = ((coeff, sum(power for _, power in mono)) for mono, coeff in size.terms.items())
@@ -365,7 +364,7 @@ def _is_small(size: Poly, fun: ir.Function) -> bool:
 
 
 def _is_sum(se: ir.SE) -> bool:
-    """Whether it is a sum or product of i64."""
+    """True for a sum, difference, product or negation of i64."""
     if type(se) is ir.Bin:
         return se.at == "i64" and se.op in _SUMS
     return type(se) is ir.Un and se.op == "neg" and se.at == "i64"
@@ -376,4 +375,4 @@ def _same(x: T) -> T:
 
 
 def _nothing() -> None:
-    """Learn nothing."""
+    """Learn no fact."""

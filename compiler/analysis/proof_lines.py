@@ -1,4 +1,4 @@
-"""Lines of arguments: those that were found so far, and sums and products of lines."""
+"""Proof lines found so far, and sums and products of lines."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from compiler.analysis.ranges import share_of
 from compiler.base.prim import Prim
 
 Read = tuple[Poly, Prim | Literal[""], int]
-"""What is read as a value, of which type ("": what is not negative), by what is known how deep."""
+"""A polynomial read as a value of a type ("": a natural number), by facts up to a depth."""
 Terms = tuple[tuple[int, tuple[Poly, ...]], ...]
 
 
 class Lines:
-    """The lines that were found so far, each until its scope ends."""
+    """Cache of proof lines, each kept until its scope ends."""
 
     __slots__ = ("_scopes", "claims", "known")
 
@@ -31,24 +31,24 @@ class Lines:
         self._scopes.append([])
 
     def leave(self) -> None:
-        """End a scope: lines made in it may rest on what is forgotten."""
+        """End a scope and drop its lines, which may rest on forgotten facts."""
         for claim in self._scopes.pop():
             self.known.pop(claim, None)
 
     def keep(self, line: Lemma) -> None:
-        """Add a line to this scope's."""
+        """Add a line to the current scope."""
         if line.claim not in self.known:
             self.known[line.claim] = line
             self._scopes[-1].append(line.claim)
 
 
 def line_of(claim: Poly, because: Source | Sum | Deduction, premises: Sequence[Lemma]) -> Lemma:
-    """A claim that follows from premises, and holds as deep as all of them do."""
+    """Return the lemma that `claim` follows from premises, at the depth of the deepest."""
     return Lemma(claim, because, tuple(premises), max((line.depth for line in premises), default=0))
 
 
 def added(claim: Poly, lines: Sequence[tuple[int, Lemma]], more: int) -> Lemma:
-    """The sum of multiples of lines, and a number."""
+    """Return a linear combination of lines plus a constant."""
     if len(lines) == 1 and lines[0][0] == 1 and not more:
         return lines[0][1]
     terms: Terms = tuple((coeff, (line.claim,)) for coeff, line in lines if line.claim.terms)
@@ -58,7 +58,7 @@ def added(claim: Poly, lines: Sequence[tuple[int, Lemma]], more: int) -> Lemma:
 
 
 def beyond(poly: Poly, side: int, end: int) -> Poly:
-    """What is not negative if a polynomial is not below (side 0) or not above (1) a number."""
+    """Return `poly - end` (side 0) or `end - poly` (side 1): not negative if the bound holds."""
     return poly - end if side == 0 else end - poly
 
 
@@ -71,7 +71,10 @@ def corners_of(
     right_lines: Sequence[Lemma],
     low: bool,
 ) -> Lemma:
-    """An end of a product, as a sum over the corners of both ranges; lines are below and above."""
+    """Prove a bound of a product as a sum over the corners of both ranges (interval arithmetic).
+
+    The lines prove the lower and upper ends of the ranges.
+    """
     (a, b), (c, d) = ends, more
     corners = [x * y for x in ends for y in more]
     end = min(corners) if low else max(corners)
@@ -87,7 +90,7 @@ def corners_of(
         terms = [(1, (down, right_up)), (c, (down,)), (b, (right_down,))]
         scale = 1
     elif a == b or c == d:
-        # One of them is a number.
+        # One of the factors is a constant.
         if a == b:
             number, lines, other, own = a, (right_up, right_down), right_up, (up, down)
             fixed = c
@@ -116,7 +119,7 @@ def corners_of(
 
 
 def ratio_of(growth: Poly, slope: Poly) -> tuple[int, Poly] | None:
-    """`scale` and `by` with `scale * growth = by * slope`, for a slope that is a number or name."""
+    """Return `scale` and `by` with `scale * growth = by * slope`; `slope` is a number or name."""
     number = slope.constant
     if number is not None:
         return (number, growth) if number > 0 else None

@@ -1,10 +1,9 @@
-"""Arguments for what the search in `ranges.py` has found: lines that a checker can follow.
+"""Turn answers of the search in `ranges.py` into arguments that the checker can follow.
 
-The search answers yes or no, many times; only where yes changes the program it is told why, here.
-Ranges and eliminations are gone through once more, and this time each step leaves a line. What was
-learned rests on what was known before: it is argued for in the state of that time
-(`snapshots.py`), so that no fact supports itself. Nothing here is believed either: a wrong answer
-of the search, or a wrong line, is one that the checker does not accept.
+The search answers yes or no, many times; only where yes changes the program is it replayed here,
+and each step (range or elimination) leaves a line. A fact is argued for in the state of the time
+when it was learned (`snapshots.py`), so that no fact supports itself. Nothing here is trusted
+either: the checker rejects a wrong answer of the search and a wrong line.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _EFFORT = 16
 
 
 class Arguer:
-    """Makes lines out of what is known now, and keeps them until the scope ends."""
+    """Produces proof lines from current facts, and caches them until the scope ends."""
 
     __slots__ = ("_known", "_lines", "_now", "_open")
 
@@ -43,10 +42,10 @@ class Arguer:
         self._lines = lines
         self._known = lines.known
         self._open: set[tuple[Poly, int]] = set()
-        """What is being argued for, and by what was known when: it cannot rest on itself."""
+        """Claims being proved, with the depth of facts: a claim cannot rest on itself."""
 
     def show(self, claims: Iterable[Poly], limit: int) -> list[Lemma] | None:
-        """Lines for what is no plain number among claims; None if there is one without."""
+        """Prove each claim that is not a constant; None if one has no proof."""
         lines = []
         for claim in claims:
             value = claim.constant
@@ -60,7 +59,7 @@ class Arguer:
         return lines
 
     def fits(self, read: Sequence[Read]) -> list[Poly]:
-        """What is claimed of polynomials that have been read as values."""
+        """Return the range claims of polynomials that were read as values."""
         found: list[Poly] = []
         for key in read:
             claims = self._lines.claims.get(key)
@@ -97,7 +96,7 @@ class Arguer:
         return self._keep(found)
 
     def _shown(self, claims: Iterable[Poly], limit: int, at: Ranges) -> list[Lemma] | None:
-        """Lines for all that is no plain number; None if one is missing."""
+        """Prove each claim that is not a constant; None if one has no proof."""
         found = []
         for claim in claims:
             value = claim.constant
@@ -110,7 +109,7 @@ class Arguer:
         return found
 
     def _read_off(self, claim: Poly, limit: int, at: Ranges) -> Lemma | None:
-        """A bound of a name by others, with a number to spare."""
+        """Prove a claim by a bound of a name, with a constant to spare."""
         if len(claim.terms) < 2:
             return None
         for mono, coeff in claim.terms.items():
@@ -164,7 +163,7 @@ class Arguer:
         return added(claim, lines, total)
 
     def _by_sums(self, claim: Poly, limit: int, at: Ranges) -> Lemma | None:
-        """By the range of a whole sum, which is known."""
+        """Prove a claim by the known range of the whole sum."""
         constant = claim.terms.get((), 0)
         whole = claim - constant if constant else claim
         for poly, side in ((whole, 0), (-whole, 1)):
@@ -183,7 +182,7 @@ class Arguer:
         return self._from(known.sources[side], beyond(poly, side, end), known.depth)
 
     def _end(self, mono: Monomial, low: bool, end: int, limit: int, at: Ranges) -> Lemma | None:
-        """That a product of names is not below, or not above, a number."""
+        """Prove a numeric lower or upper bound of a product of names."""
         claim = beyond(Poly({mono: 1}), 0 if low else 1, end)
         known = self._known.get(claim)
         if known is not None and known.depth <= limit:
@@ -211,7 +210,7 @@ class Arguer:
     def _bound_end(
         self, bound: BoundFact, name: Name, side: int, end: int, claim: Poly
     ) -> Lemma | None:
-        """What a bound says in numbers: by the ranges of its names when it was learned."""
+        """Prove the numeric form of a bound, by the ranges of its names when it was learned."""
         line = self._of(bound, name, side)
         if line is None or line.claim == claim:
             return line
@@ -262,7 +261,7 @@ class Arguer:
     def _part_end(
         self, mono: Monomial, end: int, claim: Poly, limit: int, at: Ranges
     ) -> Lemma | None:
-        """A natural product is not above a larger one, whose other factors are at least 1."""
+        """Bound a natural product by a larger one whose other factors are at least 1."""
         found = at.whole_of(mono, limit)
         if found is None or found[0] != end:
             return None
@@ -276,7 +275,7 @@ class Arguer:
         return line_of(claim, Sum(claim, 1, terms), [line, *lines])
 
     def _product(self, factors: Sequence[Name], low: bool, limit: int, at: Ranges) -> Lemma | None:
-        """An end of a product, by the corners of the ranges of its factors."""
+        """Prove a bound of a product by the corners of its factors' ranges."""
         first = ((factors[0], 1),)
         done = Poly.var(factors[0])
         ends = at.range_of(first, limit)
@@ -301,7 +300,7 @@ class Arguer:
         return lines[0]
 
     def _nearby(self, mono: Monomial, claim: Poly, limit: int, at: Ranges) -> Lemma | None:
-        """`a / b * b` is near `a`."""
+        """Bound `a / b * b` by `a` and the remainder."""
         if len(mono) != 2 or mono[0][1] != 1 or mono[1][1] != 1:
             return None
         for (quotient, _), (by, _) in (mono, mono[::-1]):
@@ -332,7 +331,7 @@ class Arguer:
     # --- elimination -------------------------------------------------------------------------
 
     def _by_elimination(self, poly: Poly, limit: int, at: Ranges, effort: int) -> Lemma | None:
-        """As `Ranges._search` finds it."""
+        """Replay `Ranges._search` and keep its steps."""
         if effort <= 0 or poly.constant is not None:
             return None
         known = [name for name in poly.names() if name in at.order]
@@ -379,7 +378,7 @@ class Arguer:
         at: Ranges,
         effort: int,
     ) -> Lemma | None:
-        """`factor * name + rest`, from what is left with a bound in place of the name."""
+        """Prove `factor * name + rest >= 0` from its value with a bound in place of the name."""
         factor, rest = split_at(poly, name)
         rises = self._sign(factor, limit, at, effort)
         if rises is None:
@@ -413,7 +412,7 @@ class Arguer:
     def _sign(
         self, factor: Poly, limit: int, at: Ranges, effort: int
     ) -> tuple[bool, Lemma | None] | None:
-        """Whether a factor is not negative (True) or not positive, with the line for that."""
+        """Prove a factor not negative (True) or not positive (False), with the line."""
         value = factor.constant
         if value is not None:
             return value >= 0, None
@@ -433,7 +432,7 @@ class Arguer:
         limit: int,
         at: Ranges,
     ) -> Iterable[Lemma]:
-        """What bounds a name from below, or above, and turns the polynomial into `choice`."""
+        """Yield bounds of a name, from below or above, whose substitution gives `choice`."""
         for bound in at.bounds.get(name, ()):
             end = bound.low if up else bound.high
             if end is not None and bound.depth <= limit and factor * end + rest == choice:
@@ -472,14 +471,14 @@ class Arguer:
     # --- what was learned --------------------------------------------------------------------
 
     def _of(self, bound: BoundFact, name: Name, side: int) -> Lemma | None:
-        """A bound as it was learned."""
+        """Return the line of a bound as it was learned."""
         end = bound.low if side == 0 else bound.high
         assert end is not None
         itself = Poly.var(name)
         return self._from(bound.source, itself - end if side == 0 else end - itself, bound.depth)
 
     def _from(self, source: Source, claim: Poly, depth: int) -> Lemma | None:
-        """What something known says."""
+        """Prove a claim from its source."""
         known = self._known.get(claim)
         if known is not None and known.depth <= depth:
             return known
@@ -493,7 +492,7 @@ class Arguer:
         return self._keep(found)
 
     def _read(self, source: Source) -> list[Lemma] | None:
-        """Lines for that what is read as integers in it is what the machine has."""
+        """Prove that every reading of a source is exact; None if one is not."""
         if not source.fits:
             return []
         at: Ranges | None = None

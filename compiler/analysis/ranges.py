@@ -1,13 +1,13 @@
-"""Ranges of integers at a place of a program, and what is certainly not negative there.
+"""Compute ranges of integers at a place of a program, and prove `p >= 0` by elimination.
 
 Bounds of names are polynomials over other names; ranges of sums and products are numbers. All are
-about the values that the machine has (Note [Proofs hold in 64 bits] in `facts.py`). Scopes undo
-what was learned in them when they end.
+about machine values (Note [Proofs hold in 64 bits] in `facts.py`). A scope undoes its facts when it
+ends.
 
-Note [Lessons wait]. What a walk over a program tells is learned when something is asked: most
-bodies end before that, and what was told in them is forgotten unread. Lessons are learned in the
-order in which they were told, each in its scope, and whatever reads what is known has them learned
-first: so nobody can tell the difference.
+Note [Lessons wait]. Facts told by a walk over a program are processed when something is asked: most
+bodies end before that, and their lessons are dropped unread. Lessons are processed in the order in
+which they were told, each in its scope, and every read of the facts processes them first, so the
+delay cannot be observed.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from compiler.ir.nodes import SE
 from compiler.ir.sizes import HIGH, LOW
 
 EVERYWHERE = 1_000
-"""A depth that no scope has: all facts count."""
+"""A depth beyond any scope: all facts count."""
 EITHER: Any = "either"
 MUCH = 16
-"""How far a proof is sought."""
+"""Default effort of a proof search."""
 _MOST_TERMS = 12
 _FAR = 1 << 32
-"""Numbers beyond this are ranges of types and sizes: they are not put in place of a name."""
+"""Larger bounds come from types and sizes; they are not substituted for a name."""
 
 Span = tuple[int, int]
-"""The least and the greatest value that an integer may have."""
+"""Least and greatest value of an integer."""
 Ends = tuple[int | None, int | None]
-"""The same where one of them may not be known."""
+"""A span either end of which may be unknown."""
 _VALUE: Span = (LOW, HIGH)
 _UNSIGNED: Span = int_range("u64")
 
 
 @dataclass(frozen=True, slots=True)
 class BoundFact:
-    """`low <= x <= high`, both inclusive; None: not known. Holds at `depth` and deeper.
+    """`low <= x <= high`, both inclusive, at `depth` and deeper; None: unknown.
 
-    `ends` is what that says in numbers, by what was known at depth `reach` when it was learned.
+    `ends` are the numeric bounds, by the facts at depth `reach` when it was learned.
     """
 
     low: Poly | None
@@ -58,23 +58,23 @@ class BoundFact:
 
 
 class SpanFact(NamedTuple):
-    """The range of a sum or product, as far as it is known at `depth`, and where from."""
+    """The known range of a sum or product at `depth`, with its sources."""
 
     ends: Ends
     depth: int
     sources: tuple[Source, Source]
     since: int
     before: SpanFact | None
-    """What was known before."""
+    """The previous fact about the same polynomial."""
 
 
 Undo = tuple[dict[Any, Any], Any, Any]
 Lesson = tuple[Callable[..., None], tuple[Any, ...]]
-"""What is to be learned, and of what."""
+"""A pending fact: the method that learns it, and its arguments."""
 
 
 class Ranges:
-    """What is known, and proofs from it."""
+    """Facts about integers, and the search for proofs from them."""
 
     __slots__ = (
         "_alternatives",
@@ -102,31 +102,31 @@ class Ranges:
         self._equal = equal
         self._cases: dict[Name, tuple[str, Poly, Poly, Ends]] = {}
         self.choices: dict[Name, Source] = {}
-        """Where the cases come from."""
+        """Sources of the cases."""
         self._spans: dict[Poly, SpanFact] = {}
         self._summed: set[Monomial] = set()
-        """Every monomial of the sums among them: others need not be looked up."""
+        """Monomials of the sums in `_spans`: others need no lookup."""
         self._wholes: dict[Name, tuple[Monomial, ...]] = {}
-        """By the names in them, products of three factors or more that are known to have an end."""
+        """Bounded products of three factors or more, by the names in them."""
         self._alternatives: dict[Name, tuple[tuple[SE, SE, int], ...]] = {}
-        """Conditions of which one of two holds, by the names in the first."""
+        """Disjunctions of two conditions, by the names in the first."""
         self._atoms: dict[object, Name] = {}
         self._wrapped: dict[Name, tuple[Poly, Prim]] = {}
         self._ranges: dict[int, dict[Name, Span]] = {}
-        """The ranges of names by depth, since something was learned."""
+        """Cached ranges of names by depth, until facts change."""
         self._tried: dict[tuple[Poly, int], int] = {}
-        """What was not proved with how much effort, since something was learned. Where a scope ends
-        it stays: what was not found with more known is not looked for with less."""
+        """Failed claims with the effort spent, until a fact is learned. Kept when a scope ends:
+        a proof not found with more facts is not searched for with fewer."""
         self._unsigned: set[Name] = set()
-        """Names of type u64, whose values may not be an i64."""
+        """Names of type u64, whose values may exceed i64."""
         self.bounds: dict[Name, tuple[BoundFact, ...]] = {}
         self._truths: dict[SE, tuple[bool, int]] = {}
         self.order: dict[Name, int] = {}
         self._log: list[list[Undo]] = [[]]
         self._later: list[list[Lesson]] = [[]]
-        """The lessons of each scope that are to be learned before the next question."""
+        """Pending lessons of each scope."""
         self._waiting = 0
-        """How many these are."""
+        """Number of pending lessons."""
 
     # --- scopes ------------------------------------------------------------------------------
 
@@ -136,7 +136,7 @@ class Ranges:
         self._later.append([])
 
     def leave(self) -> None:
-        """End a scope: what was learned in it is forgotten."""
+        """End a scope and forget its facts."""
         self._waiting -= len(self._later.pop())
         log = self._log.pop()
         if log:
@@ -148,12 +148,12 @@ class Ranges:
                 table[key] = before
 
     def tell(self, lesson: Callable[..., None], *about: Any) -> None:
-        """Have something learned in this scope, as soon as anything is asked."""
+        """Queue a lesson for this scope, processed when anything is asked."""
         self._later[-1].append((lesson, about))
         self._waiting += 1
 
     def catch_up(self) -> None:
-        """Learn all that was told; see Note [Lessons wait]."""
+        """Process all pending lessons; see Note [Lessons wait]."""
         later, log = self._later, self._log
         self._later, self._waiting = [[] for _ in later], 0
         for depth, lessons in enumerate(later):
@@ -164,18 +164,18 @@ class Ranges:
 
     @property
     def truths(self) -> Mapping[SE, tuple[bool, int]]:
-        """The conditions that are known to be true or false, and since which depth."""
+        """Conditions known to be true or false, with the depth of that fact."""
         if self._waiting:
             self.catch_up()
         return self._truths
 
     @property
     def depth(self) -> int:
-        """How many scopes are open."""
+        """Number of open scopes."""
         return len(self._log) - 1
 
     def _forget(self) -> None:
-        """Something was learned or forgotten: what was found out before may be false."""
+        """Invalidate caches after facts changed."""
         self._tried.clear()
         self._ranges.clear()
 
@@ -185,7 +185,7 @@ class Ranges:
         table[key] = value
 
     def oldest(self, names: Iterable[Name]) -> None:
-        """Proofs rest on these in the end: nothing else is bounded by younger names."""
+        """Append names to the elimination order; younger names are eliminated first."""
         if self._waiting:
             self.catch_up()
         for name in names:
@@ -194,7 +194,7 @@ class Ranges:
     # --- ranges ------------------------------------------------------------------------------
 
     def span(self, poly: Poly, limit: int = EVERYWHERE) -> Span:
-        """The range of a polynomial by the ranges of its terms."""
+        """Return the range of a polynomial by the ranges of its terms."""
         if self._waiting:
             self.catch_up()
         least = most = constant = 0
@@ -234,7 +234,7 @@ class Ranges:
         )
 
     def range_of(self, mono: Monomial, limit: int = EVERYWHERE) -> Span:
-        """The range of a product of names."""
+        """Return the range of a product of names."""
         if self._waiting:
             self.catch_up()
         if len(mono) == 1 and mono[0][1] == 1:
@@ -260,9 +260,9 @@ class Ranges:
         return low, high
 
     def whole_of(self, mono: Monomial, limit: int) -> tuple[int, Monomial, Monomial] | None:
-        """The least end that a natural product has as a part of a larger one, with that one.
+        """Return the least bound of a natural product as a divisor of a larger, bounded one.
 
-        And its other factors, which are at least 1.
+        Also returns the larger product and the remaining factors, each at least 1.
         """
         found: tuple[int, Monomial, Monomial] | None = None
         for whole in self._wholes.get(mono[0][0], ()):
@@ -276,7 +276,7 @@ class Ranges:
         return found
 
     def _divided_span(self, mono: Monomial, limit: int) -> Ends:
-        """The range of `a / b * b`, which is less than `b` away from `a`."""
+        """Return the range of `a / b * b`, which differs from `a` by less than `b`."""
         for (quotient, _), (by, _) in (mono, mono[::-1]):
             case = self._cases.get(quotient)
             if case is not None and case[0] in ("/", "//") and case[2].as_name == by:
@@ -335,7 +335,7 @@ class Ranges:
         return None, None
 
     def fits(self, poly: Poly, limit: int = EVERYWHERE) -> bool:
-        """Whether a polynomial of values is an i64 itself."""
+        """True if a polynomial of values lies in the range of i64."""
         name = poly.as_name
         if name is not None and name not in self._unsigned:
             return True
@@ -351,11 +351,11 @@ class Ranges:
         return self.span(poly, limit)[1] <= HIGH or self.non_negative(HIGH - poly, limit)
 
     def non_negative(self, poly: Poly, limit: int = EVERYWHERE, effort: int = MUCH) -> bool:
-        """Whether `poly >= 0` follows from the facts established at depth `limit` or above.
+        """True if `poly >= 0` follows from the facts at depth `limit` or above.
 
-        Eliminates the youngest name that can be: a minimum, maximum or choice by its cases, others
-        by a lower or upper bound, whichever makes the polynomial smaller, until the ranges of what
-        is left tell.
+        Eliminates the youngest name possible: a minimum, maximum or choice by its cases, others by
+        a lower or upper bound, whichever makes the polynomial smaller, until ranges decide the
+        rest.
         """
         if not poly.terms:
             return True
@@ -386,7 +386,7 @@ class Ranges:
     def _eliminated(
         self, poly: Poly, name: Name, limit: int, effort: int
     ) -> tuple[bool, list[Poly]]:
-        """Polynomials without `name`: `poly >= 0` if all of them (True) or any of them is."""
+        """Eliminate `name`; `poly >= 0` if all results are (True) or any is (False)."""
         factor, rest = split_at(poly, name)
         slope = factor.constant
         least, most = self.span(factor, limit) if slope is None else (slope, slope)
@@ -409,7 +409,7 @@ class Ranges:
         return False, [factor * end + rest for end in ends if name not in end.names()]
 
     def _ends(self, name: Name, low: bool, limit: int) -> list[Poly]:
-        """The lower or upper bounds of a name; of numbers only the closest, if it may help."""
+        """Return the lower or upper bounds of a name; of constants only the closest useful one."""
         found: list[Poly] = []
         number: int | None = None
         for b in self.bounds.get(name, ()):
@@ -436,7 +436,7 @@ class Ranges:
         falls: bool,
         limit: int,
     ) -> list[Poly]:
-        """Polynomials not negative only if `factor * (one / other) + rest` is not."""
+        """Return polynomials that, if natural, prove `factor * (one / other) + rest >= 0`."""
         kind, one, other, _ = case
         if (kind == "//" and not self._natural(one, limit)) or not self._natural(other - 1, limit):
             return []
@@ -452,19 +452,19 @@ class Ranges:
         return [share * one + rest] if falls else []
 
     def _remainder_ends(self, kind: str, one: Poly, other: Poly, limit: int) -> list[Poly]:
-        """What a remainder is not above."""
+        """Return upper bounds of a remainder."""
         natural = self._natural(one, limit)
         if not self._natural(other, limit) or not (natural or kind == "%"):
             return []
         return [other - 1, one] if natural else [other - 1]
 
     def _natural(self, poly: Poly, limit: int) -> bool:
-        """Whether a polynomial is not negative by ranges alone."""
+        """True if a polynomial is not negative by ranges alone."""
         return self.span(poly, limit)[0] >= 0
 
 
 def split_at(poly: Poly, name: Name) -> tuple[Poly, Poly]:
-    """`factor` and `rest` with `poly = factor * name + rest`; no name in the rest."""
+    """Return `factor` and `rest` with `poly = factor * name + rest`; `rest` lacks `name`."""
     factor: dict[Monomial, int] = {}
     rest: dict[Monomial, int] = {}
     for mono, coeff in poly.terms.items():
@@ -479,7 +479,7 @@ def split_at(poly: Poly, name: Name) -> tuple[Poly, Poly]:
 
 
 def share_of(factor: Poly, by: Poly) -> Poly | None:
-    """`factor / by` for a `by` that is a name; None if there is a rest."""
+    """Return `factor / by` for a name `by`; None if there is a remainder."""
     name = by.as_name
     if name is None:
         return None
@@ -488,13 +488,13 @@ def share_of(factor: Poly, by: Poly) -> Poly | None:
 
 
 def _narrowed(least: int, most: int, ends: Ends) -> Span:
-    """A range cut to what else is known."""
+    """Intersect a range with optional bounds."""
     low, high = ends
     return least if low is None else max(least, low), most if high is None else min(most, high)
 
 
 def closer(one: Ends, other: Ends) -> Ends:
-    """What both say."""
+    """Intersect two ranges with optional ends."""
     (low1, high1), (low2, high2) = one, other
     least = low1 if low2 is None else low2 if low1 is None else max(low1, low2)
     most = high1 if high2 is None else high2 if high1 is None else min(high1, high2)

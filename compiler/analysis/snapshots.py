@@ -1,4 +1,4 @@
-"""What was known earlier: the state of ranges as it was before something was learned."""
+"""View facts as they were before some were learned."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ V = TypeVar("V")
 
 
 class Past(Ranges):
-    """What was known at some time: the same tables without what was learned since."""
+    """Facts as of an earlier time: the same tables without later entries."""
 
     __slots__ = ()
 
@@ -29,7 +29,7 @@ class Past(Ranges):
 
 
 class _Before(dict[K, V]):
-    """A table of which only a part is seen."""
+    """A filtered view of a table."""
 
     __slots__ = ("_seen", "_table")
 
