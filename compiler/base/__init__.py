@@ -1,1 +1,1 @@
-"""What every other folder uses and what knows nothing about programs: spans, errors, remarks."""
+"""Shared foundations that know nothing about programs: spans, errors, remarks, names, fuel."""

@@ -1,4 +1,4 @@
-"""Tables of functions by the class of what they are given, into which each enters itself."""
+"""Dispatch tables: functions registered by the class of their argument."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ F = TypeVar("F")
 
 
 def handles(table: dict[type, F], *classes: type) -> Callable[[F], F]:
-    """Enter a function for some classes. Raises `CompilerBug` where a class has one."""
+    """Register a function for some classes. Raises `CompilerBug` where a class already has one."""
 
     def enter(function: F) -> F:
         for cls in classes:

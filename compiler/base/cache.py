@@ -1,8 +1,8 @@
-"""The user's own cache folder.
+"""Keep files in the user's own cache folder.
 
-What is kept there (pickles, shared libraries) is code as soon as it is loaded. So the folder and
-every file in it belong to the user that runs this process, and nobody else can write them; what is
-otherwise is not read. Where there is no such folder nothing is kept.
+Files there (pickles, shared libraries) become code when they are loaded. So the folder and every
+file in it must belong to the user of this process and be writable by nobody else; any other file is
+not read. Without such a folder nothing is kept.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def folder(name: str = "") -> Path | None:
-    """`stridescope/NAME` in the user's cache folder, made if need be; None if that cannot be."""
+    """Return `stridescope/NAME` in the user's cache folder, creating it; None if that fails."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(base):
         base = os.path.join(os.path.expanduser("~"), ".cache")
@@ -30,7 +30,7 @@ def folder(name: str = "") -> Path | None:
 
 
 def load(name: str) -> bytes | None:
-    """What `keep` wrote under that name; None if there is nothing, or someone else wrote it."""
+    """Return what `keep` wrote under `name`; None if there is none or others could write it."""
     home = folder()
     if home is None:
         return None
@@ -43,7 +43,7 @@ def load(name: str) -> bytes | None:
 
 
 def keep(name: str, data: bytes) -> None:
-    """Write a file in one step. A folder that cannot be written to is no error."""
+    """Write a file atomically; a folder that cannot be written to is no error."""
     home = folder()
     if home is None:
         return
@@ -59,13 +59,13 @@ def keep(name: str, data: bytes) -> None:
 
 
 def is_own(status: os.stat_result) -> bool:
-    """Whether a plain file belongs to this user, and nobody else can write it."""
+    """Return True for a regular file that this user owns and nobody else can write."""
     ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
     return ours and not status.st_mode & _OTHERS_WRITE
 
 
 def _make(path: Path) -> bool:
-    """Make a folder for this user alone; whether it is one."""
+    """Create a folder for this user alone; return False if it is not one."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = path.lstat()

@@ -1,4 +1,4 @@
-"""What an error or a warning is called: a code that stays, with what can be read about it."""
+"""The codes of errors and warnings, each with its explanation."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from compiler.base.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A kind of mistake, named where it is raised; `compiler/codes/` declares all of them."""
+    """A kind of error or warning, named where it is raised, declared in `compiler/codes/`."""
 
     id: str
-    """A letter for the subject and three digits; given once, it never means anything else."""
+    """A letter for the subject and three digits; its meaning never changes."""
     title: str
     text: str
-    """What is wrong there, why that is so, and what to do."""
+    """Explanation: the mistake, its reason, and the way out."""
     wrong: str = ""
-    """A program that raises it; empty where more than a program is needed for that."""
+    """A program that raises the error; empty where it takes more than a program."""
     mended: str = ""
     files: tuple[tuple[str, str], ...] = ()
-    """What both programs may import: paths and texts."""
+    """Paths and texts of the files that both programs may import."""
     main: str = ""
-    """The path of both programs, where that says their language."""
+    """The path of both programs, where its suffix decides the language."""

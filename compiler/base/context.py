@@ -1,4 +1,4 @@
-"""What a pass is given beside the program: names, remarks, fuel and options."""
+"""The context of a pass, given beside the program: names, remarks, fuel and options."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a user can switch. Passes read fields of this and nothing global."""
+    """The user's options. Passes read fields of this and nothing global."""
 
     entry: str = ""
     """Compile only this entry point; empty: all of them."""
     expression: str = ""
-    """A text that is read as one more definition: the entry point `entry`, or none."""
+    """Source of one more definition, an expression: the entry point `entry` if there is one."""
     exposed: tuple[str, ...] = ()
-    """Names of definitions that are entry points as well."""
+    """Definitions that are compiled as entry points too."""
     target: str = "c"
     """The id of the target that panes between `flat` and `imp` show."""
     disabled: frozenset[str] = frozenset()
@@ -34,36 +34,36 @@ class Options:
     `driver/pipeline.py` has all of them.
     """
     enabled: frozenset[str] = frozenset()
-    """Ids of rules that are done only where they are asked for, and here are."""
+    """Ids of opt-in rules that this compilation asks for."""
     fuel: int | None = None
     unsafe: bool = False
-    """Drop bounds checks and assertions where the program says `#[unsafe]`; heed `#[scratch]`."""
+    """Drop bounds checks and assertions under `#[unsafe]`; heed `#[scratch]`."""
     verify: bool = False
     """Check the program after every pass."""
     sanitize: bool = False
-    """Run C under sanitisers, which report each access outside of its block."""
+    """Run C under sanitisers, which report each access outside its block."""
     files: tuple[tuple[str, str], ...] = ()
-    """The files that the program may import: path and text."""
+    """Path and text of each file that the program may import."""
     main: str = ""
     """The path of the program itself."""
     thresholds: tuple[tuple[str, int], ...] = ()
     """Tuning parameters by name; others keep their defaults."""
 
     limits: tuple[tuple[str, int], ...] = ()
-    """Limits of rules by id, below the usual ones."""
+    """Limits of rules by id, below their defaults."""
     edited: tuple[tuple[str, str], ...] = ()
-    """Texts that take the place of what the passes of a stage make, by stage."""
+    """By stage, texts that replace the output of its passes."""
     strides: tuple[str, tuple[int, ...]] | None = None
-    """The entry point that is compiled, and the numbers of its inputs that have any strides."""
+    """The entry point to compile, and the numbers of its inputs with arbitrary strides."""
     traced: bool = False
-    """Keep the calls of `trace` and `break`, for a run that shows their values."""
+    """Keep calls of `trace` and `break`, for a run that shows their values."""
 
     def limit(self, of: Limit) -> int:
-        """The number that a limit is for this compilation."""
+        """Return the value of a limit in this compilation."""
         return dict(self.limits).get(of.id, of.usual)
 
     def is_off(self, what: Rule | Pass) -> bool:
-        """Whether a pass is switched off, or a rule or its pass, or a rule is not asked for."""
+        """Return True if a pass, a rule or its pass is disabled, or an opt-in rule not enabled."""
         if isinstance(what, Rule) and what.asked and what.id not in self.enabled:
             return True
         if not self.disabled:
@@ -73,41 +73,41 @@ class Options:
 
 @dataclass(slots=True)
 class Ctx:
-    """One compilation's mutable state, made by the pipeline and passed to every pass."""
+    """The mutable state of one compilation, made by the pipeline and passed to every pass."""
 
     options: Options = field(default_factory=Options)
     names: NameSource = field(default_factory=NameSource)
     fuel: Fuel = field(default_factory=Fuel)
     target: Target = field(default_factory=Target)
-    """What this chain of passes compiles for."""
+    """The target of this chain of passes."""
     is_shown: bool = True
-    """Whether anybody reads what is said here: panes show the stages of one target only."""
+    """False where nobody reads the remarks: panes show the stages of one target only."""
     remarks: list[Remark] = field(default_factory=list)
     fates: list[Fate] = field(default_factory=list)
-    """What became of the checks of accesses, in order of the stages."""
+    """Outcomes of bounds checks, in order of the stages."""
     stage: str = ""
     records: dict[str, Any] = field(default_factory=dict)
-    """What passes keep of their work for those who ask about it later, by the pass's id."""
+    """Records that passes keep for later questions, by the pass's id."""
     proved: dict[str, list[Any]] = field(default_factory=dict)
-    """By stage, the arguments about integers that the checker has accepted."""
+    """By stage, the integer facts whose proofs the checker has accepted."""
     attributes: dict[Span, frozenset[str]] = field(default_factory=dict)
-    """What the author asked for with `#[..]`, by the span of the expression: single words."""
+    """Attributes `#[..]` (single words) by the span of their expression."""
     loops: set[Span] = field(default_factory=set)
-    """Where the author wrote loops; passes make others of maps and scans."""
+    """Spans of loops in the source; passes make further loops of maps and scans."""
     unchanged: Any = None
-    """What simplification has left as it was (`Unchanged`), for when it comes again."""
+    """Terms that simplification left unchanged (`Unchanged`), to skip them next time."""
     _seen: set[tuple[str, Prov, str]] = field(default_factory=set)
 
     def proved_here(self) -> list[Any]:
-        """Those of this stage, to which more may be added."""
+        """Return the facts of the current stage, as a list to append to."""
         return self.proved.setdefault(self.stage, [])
 
     def fresh(self, base: str) -> str:
-        """A new unique name."""
+        """Return a new unique name."""
         return self.names.fresh(base)
 
     def asked(self, prov: Prov) -> frozenset[str]:
-        """The attributes of what a statement came from."""
+        """Return the source attributes of a statement."""
         if not self.attributes:
             return frozenset()
         return frozenset().union(*[self.attributes.get(span, ()) for span in prov])
@@ -132,7 +132,7 @@ class Ctx:
         fused: tuple[Prov, ...] = (),
         blocks: tuple[Name, ...] = (),
     ) -> None:
-        """Record what a rule has done, or has not, where nothing is left to decide."""
+        """Record that a rule has applied or missed, where no decision remains."""
         stage = self.stage
         self.remark(
             Remark(
@@ -149,10 +149,10 @@ class Ctx:
         fused: Prov = (),
         blocks: tuple[Name, ...] = (),
     ) -> T | None:
-        """What a rewrite engine does with a rule's outcome.
+        """Apply the outcome of a rewrite rule.
 
-        Records the remark, spends fuel, and answers the new thing if it is to be used. `fused` are
-        the places of what is fused with what is at `at`, `blocks` those of memory that it is about.
+        Records the remark, spends fuel, and returns the new term if it is to be used. `fused` are
+        the places of the terms fused into the one at `at`, `blocks` the memory blocks concerned.
         """
         match outcome:
             case Applied(new, because, numbers):

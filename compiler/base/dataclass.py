@@ -21,18 +21,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 
 class KeepsHash:
-    """A frozen dataclass of this kind finds its hash once: for trees that are looked up often."""
+    """A frozen dataclass that caches its hash: for trees that are looked up often."""
 
     __slots__ = ("_hash",)
     _hash: int
 
     def __reduce__(self) -> Any:
-        """Another process has other hashes."""
+        """Leave the hash out: it differs between processes."""
         return type(self), tuple(getattr(self, name) for name in self.__dataclass_fields__)  # type: ignore[attr-defined]
 
 
 class KeepsNames:
-    """A tree that keeps which names are `mentioned` in it, once somebody has found out."""
+    """A tree that caches the set of names `mentioned` in it."""
 
     __slots__ = ("mentioned",)
     mentioned: frozenset[str]
@@ -43,13 +43,13 @@ if not TYPE_CHECKING:
     def dataclass(
         *, frozen: bool = False, eq: bool = True, slots: bool = False, kw_only: bool = False
     ) -> Callable[[type], type]:
-        """As in `dataclasses`; one that is frozen has a hash, but does not refuse assignments."""
+        """Like `dataclasses.dataclass`, but a frozen class (it has a hash) allows assignments."""
         assert slots, "a class without slots takes twice the memory"
         return lambda cls: _made(cls, _all_fields(cls, kw_only), frozen, eq)
 
 
 class _Given(NamedTuple):
-    """A field as it is written: with a default, or what a call of `field` has said."""
+    """A field as declared: a default, or the arguments of a call of `field`."""
 
     name: str
     type: str
@@ -59,7 +59,7 @@ class _Given(NamedTuple):
 
     @property
     def factory(self) -> Any:
-        """What makes a default, or `MISSING`."""
+        """Return the default factory, or `MISSING`."""
         return self.said.default_factory if self.said else MISSING
 
     @property
@@ -75,12 +75,12 @@ class _Given(NamedTuple):
         return self.said is None or self.said.compare
 
     def made(self) -> Field[Any]:
-        """The same as `dataclasses` has it."""
+        """Return the field as a `dataclasses.Field`."""
         return self.said or field(default=self.default, kw_only=self.kw_only)
 
 
 class _Fields:
-    """`__dataclass_fields__` of a class, until somebody asks for it."""
+    """Compute `__dataclass_fields__` of a class on first access."""
 
     def __init__(self, given: list[_Given]) -> None:
         self.given = given
@@ -97,7 +97,7 @@ class _Fields:
 
 
 def _all_fields(cls: type, kw_only: bool) -> list[_Given]:
-    """The fields of a class, after those of its bases."""
+    """Return the fields of a class, after those of its bases."""
     found: dict[str, _Given] = {}
     for base in reversed(cls.__mro__[1:]):
         found |= {one.name: one for one in base.__dict__.get("__given_fields__", ())}
@@ -116,7 +116,7 @@ def _all_fields(cls: type, kw_only: bool) -> list[_Given]:
 
 
 def _given(cls: type, name: str, kind: str, kw_only: bool) -> _Given:
-    """One field, with the default that the class has for it."""
+    """Return one field, with its default in the class."""
     default = cls.__dict__.get(name, MISSING)
     said = default if isinstance(default, Field) else None
     if said:
@@ -131,7 +131,7 @@ def _given(cls: type, name: str, kind: str, kw_only: bool) -> _Given:
 
 
 def _made(cls: type, given: list[_Given], frozen: bool, eq: bool) -> type:
-    """The class with slots for its fields, and the methods of one with so many."""
+    """Rebuild the class with slots for its fields, and with methods for that number of fields."""
     names = [one.name for one in given]
     methods = {
         "__given_fields__": given,
@@ -165,7 +165,7 @@ def _slots(base: type) -> tuple[str, ...]:
 
 @cache
 def _refuses_nothing() -> Any:
-    """What `dataclasses` looks for in a base: not to be frozen at run time."""
+    """Return `dataclasses` parameters of a class that is not frozen, which it asks of a base."""
     return make_dataclass("_", []).__dataclass_params__  # type: ignore[attr-defined]
 
 
@@ -189,7 +189,7 @@ def _init(cls: type, given: list[_Given]) -> FunctionType:
 def _method(
     cls: type, code: CodeType, names: list[str], makers: dict[str, Any] | None = None
 ) -> FunctionType:
-    """A method whose placeholders are the names of these fields."""
+    """Make a method from code whose placeholders stand for these fields."""
     actual = {f"field_{number}": name for number, name in enumerate(names)}
     code = code.replace(
         co_qualname=f"{cls.__qualname__}.{code.co_name}",
@@ -204,7 +204,7 @@ _GLOBALS = {"__name__": __name__, "MISSING": MISSING}
 
 @cache
 def _init_code(shape: tuple[tuple[bool, bool], ...], has_more: bool) -> CodeType:
-    """For fields that are parameters or not, whose default is made or not."""
+    """Compile `__init__` for fields that are parameters or not, with a default factory or not."""
     does = {
         (True, False): "self.field_{0} = field_{0}",
         (True, True): "self.field_{0} = make_{0}() if field_{0} is MISSING else field_{0}",
@@ -237,7 +237,7 @@ def _hash(count: int) -> CodeType:
 
 
 def _compiled(text: str) -> CodeType:
-    """What the only function of a text does."""
+    """Return the code object of the only function of a text."""
     of_module = compile(text, "<dataclass>", "exec")
     return next(one for one in of_module.co_consts if isinstance(one, CodeType))
 
@@ -249,7 +249,7 @@ def _repr(self: Any) -> str:
 
 
 def _keeping(cls: type) -> type:
-    """A class whose values keep what their hash is."""
+    """Make the class cache its hash."""
     of_fields = cast(Callable[[Any], int], cls.__hash__)
 
     def found(self: Any) -> int:

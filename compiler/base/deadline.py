@@ -1,4 +1,4 @@
-"""The one bound on the time that a piece of our own Python code may take.
+"""Bound the time of a piece of our own Python code.
 
 Note [No exception is taken back]. CPython can be asked to forget an exception that a thread has not
 had yet (`PyThreadState_SetAsyncExc` with NULL). In 3.11 the interpreter goes on looking for it, at
@@ -20,9 +20,9 @@ from compiler.base.errors import TimeoutError_, UsageError
 
 T = TypeVar("T")
 LONGEST_RUN = 1_000_000
-"""Seconds that a deadline may be."""
+"""The longest deadline, in seconds."""
 _AGAIN = 0.5
-"""Seconds after which work that has not stopped is told so again."""
+"""Seconds after which work that has not stopped is interrupted again."""
 _HINT = "Try a smaller input, or look for a loop that does not end."
 
 
@@ -34,7 +34,7 @@ _tell = sys.unraisablehook
 
 
 def _tell_others(swallowed: sys.UnraisableHookArgs) -> None:
-    """Python tells on standard error what destructors swallow; a deadline comes again."""
+    """Report exceptions swallowed by destructors, but not deadlines, which come again."""
     if not issubclass(swallowed.exc_type, _Over):
         _tell(swallowed)
 
@@ -43,37 +43,37 @@ sys.unraisablehook = _tell_others
 
 
 def check_deadline(seconds: float, called: str = "deadline") -> None:
-    """Raise UsageError for one that no run can have."""
+    """Check a number of seconds. Raises UsageError for one that no run can have."""
     if not 0 < seconds <= LONGEST_RUN:
         raise UsageError(f"`{called}` is a number of seconds, up to {LONGEST_RUN}.")
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """The seconds that several pieces of work have together, and when they are over."""
+    """A deadline shared by several pieces of work: its seconds, and when they are over."""
 
     seconds: float
     until: float
-    """By the monotonic clock."""
+    """The end, by the monotonic clock."""
 
     @classmethod
     def of(cls, given: float | Deadline) -> Deadline:
-        """A deadline as it is, or one that begins now."""
+        """Return a deadline as it is, or start one now from a number of seconds."""
         return given if isinstance(given, Deadline) else cls(given, time.monotonic() + given)
 
     def left(self, what: str = "The program", hint: str = _HINT) -> float:
-        """The seconds that are left. TimeoutError_, about what has taken them, where none are."""
+        """Return the seconds left. Raises TimeoutError_ about `what` where none are left."""
         left = self.until - time.monotonic()
         if left <= 0:
             raise self.late(what, hint)
         return left
 
     def late(self, what: str = "The program", hint: str = _HINT) -> TimeoutError_:
-        """The error of work that was not done by then."""
+        """Make the error for work that did not finish in time."""
         return TimeoutError_(f"{what} did not finish within {self.seconds:g} s.", hint=hint)
 
     def within(self, work: Callable[[], T], what: str = "The program", hint: str = _HINT) -> T:
-        """What `work` gives, as `within`. TimeoutError_ as well where no bell could stop it."""
+        """Call `work` within the time left. Raises TimeoutError_, even where unstoppable."""
         try:
             found = within(self.left(what, hint), work, what, hint)
         except TimeoutError_ as error:
@@ -87,11 +87,11 @@ class Deadline:
 def within(
     seconds: float, work: Callable[[], T], what: str = "The program", hint: str = _HINT
 ) -> T:
-    """What `work` gives; TimeoutError_ if it takes longer than that.
+    """Call `work` and return its result; raise TimeoutError_ after `seconds`.
 
     The exception arrives between two steps of the interpreter: a call into NumPy finishes first.
     Where it is swallowed (in a destructor, a callback of the garbage collector), it comes again.
-    This is no context manager: in the frames of one, it could arrive outside of what catches it.
+    This is no context manager: in its frames the exception could arrive outside the `try`.
     Each call has an exception of its own, for work that has deadlines inside; being none of
     `Exception`, it passes every `except Exception` on the way.
     """

@@ -1,4 +1,4 @@
-"""The NumPy type of each primitive type, apart: who only checks a program needs no NumPy."""
+"""NumPy types of primitive types, in a file of their own: checking a program needs no NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The three ways in which a compilation ends early, and never a fourth.
+"""The three ways in which a compilation fails.
 
 `UserError`: the program or its input is wrong. `Limitation`: the program is right and we have not
 built what it needs. `CompilerBug`: a promise between our own parts was broken.
@@ -18,14 +18,14 @@ ErrorKind = Literal["syntax", "type", "usage", "runtime", "limitation", "timeout
 
 
 class Related(NamedTuple):
-    """Another place that has to do with an error, and what is there, in a sentence."""
+    """Another place that an error concerns, and a sentence about it."""
 
     span: Span
     says: str
 
 
 class CompileError(Exception):
-    """Base of all three; `message` is a sentence, `hint` a way out, `span` where or NOWHERE."""
+    """Base of all three: `message` is a sentence, `hint` a way out, `span` a place or NOWHERE."""
 
     kind: ErrorKind = "internal"
     code: Code | None = None
@@ -40,20 +40,20 @@ class CompileError(Exception):
         self.others: tuple[CompileError, ...] = ()
         """Further errors found in the same run, this one first in the text."""
         self.text = ""
-        """The text of `span.file`, where nobody else has it."""
+        """The text of `span.file`, where the caller does not have it."""
         self.prov: Prov = ()
-        """Of what failed in a run: the places that it came from, the first of which is `span`."""
+        """Provenance of a run-time failure; its first span is `span`."""
         self.calls: Prov = ()
-        """Of what failed in a run: the calls that led there, the innermost first."""
+        """Calls that led to a run-time failure, innermost first."""
         self.traces: Any = None
-        """Of what failed in a run: the values that were traced before."""
+        """Values traced before a run-time failure."""
 
     def render(
         self, source: str = "", files: Mapping[str, str] = MappingProxyType({}), main: str = ""
     ) -> str:
-        """The message with code and position, the lines with carets, the calls, and the hint.
+        """Render the message with code and position, the lines with carets, calls and hint.
 
-        `main` is what the program's own file is called.
+        `main` is the name of the program's own file.
         """
         called = ", ".join(line_of((span,)) for span in self.calls)
         texts = {**files, "": source, **({self.span.file: self.text} if self.text else {})}
@@ -68,7 +68,7 @@ class CompileError(Exception):
 
 
 def drawn(says: str, span: Span, texts: Mapping[str, str], main: str = "") -> str:
-    """A sentence with its position, and the line with carets; `texts` are the files by path."""
+    """Render a sentence with its position and the line with carets; `texts` are files by path."""
     place = f"{span.position}: " if span.line else ""
     head = f"{main}:{place or ' '}{says}" if main and not span.file else f"{place}{says}"
     return "\n".join(filter(None, (head, caret(texts.get(span.file, ""), span))))
@@ -81,7 +81,7 @@ class UserError(CompileError):
 
 
 class CodedError(CompileError):
-    """One that has a code, which `compiler/codes/` declares."""
+    """A user error with a code that `compiler/codes/` declares."""
 
     code: Code
 
@@ -118,7 +118,7 @@ class RuntimeError_(UserError):
     """"race" where two threads met in a cell, "bounds" where an access that nothing has
     checked left its array or block, "memory" where a run may not use so much."""
     site: int | None = None
-    """The number of the check that failed, in a program that knows its checks by number."""
+    """The number of the failed check, in programs whose checks are numbered."""
 
 
 class TimeoutError_(RuntimeError_):
@@ -138,20 +138,20 @@ class InputError(UsageError):
 
 
 class Limitation(CodedError):
-    """A correct program that needs something that is not built yet."""
+    """A correct program that needs a feature not built yet."""
 
     kind: ErrorKind = "limitation"
 
     @classmethod
     def at(cls, code: Code, message: str, prov: Prov, hint: str = "") -> Limitation:
-        """About a statement: where it is from, and from where an imported file is called there."""
+        """Make a limitation at a statement, with the call that led into an imported file."""
         span = next((span for span in prov if span.is_own), prov[0] if prov else NOWHERE)
         related = [Related(caller, "It is called from here.") for caller in called_from(prov)[:1]]
         return cls(code, message, span, hint, tuple(related))
 
 
 class CompilerBug(CompileError):
-    """A pass broke a promise; always our fault. Where our files lie is nobody's business."""
+    """A pass broke an invariant; always our fault. Paths of our own files are left out."""
 
     kind: ErrorKind = "internal"
 
@@ -163,5 +163,5 @@ _PATH = re.compile(r"(?<![\w./])/(?:[^\s/:'\"`()<>]+/)+(?=[^\s/])")
 
 
 def without_folders(text: str) -> str:
-    """A message of other programs, in which files have their names only."""
+    """Strip folders from file names in another program's message."""
     return _PATH.sub("", text)

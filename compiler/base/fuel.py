@@ -13,7 +13,7 @@ class Fuel:
         self.spent = 0
 
     def fork_at(self, spent: int) -> Fuel:
-        """Another budget that goes on from where this one had spent so much."""
+        """Return a budget like this one, with `spent` units used."""
         other = Fuel(self.budget)
         other.spent = spent
         return other

@@ -1,6 +1,6 @@
 """Functions whose module is imported when they are first called.
 
-So a worker that compiles and waits holds neither interpreters nor what runs programs.
+So a worker that only compiles loads neither interpreters nor device runtimes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def later(module: str, name: str) -> Callable[..., Any]:
-    """The function of that name in a module that is not imported yet."""
+    """Return a function that imports `module` and calls its `name`."""
 
     def call(*args: Any, **options: Any) -> Any:
         return getattr(import_module(module), name)(*args, **options)

@@ -17,15 +17,15 @@ from itertools import islice
 
 Name = str
 Called = Callable[[Name], str]
-"""How a name is shown."""
+"""Renders a name for display."""
 Mark = tuple[int, int]
-"""How far a source of names was: the last number, and how many names were authors'."""
+"""State of a name source: its last number, and the count of authors' names."""
 
 
 def base_of(name: Name) -> str:
-    """`xs` for `xs_12`: what a unique name was made from, and `_1` for `_1`, never nothing.
+    """`xs` for `xs_12`: the base of a unique name; `_1` for `_1`, never empty.
 
-    An author's `xs_07` reads `xs` as well: `NameSource.called` is who knows what authors wrote.
+    An author's `xs_07` gives `xs` as well: ask `NameSource.called` for authors' spelling.
     """
     base, _, tag = name.rpartition("_")
     return base if base and tag.isdigit() else name
@@ -41,44 +41,44 @@ class NameSource:
     __slots__ = ("_authors", "_next")
 
     def __init__(self, start: int = 0, authors: Mapping[Name, str] | None = None) -> None:
-        """`authors`: the author's names so far; None: all are, as where there is no source."""
+        """`authors`: the author's names so far; None treats all names as the author's."""
         self._next = start
         self._authors = None if authors is None else dict(authors)
 
     def mark(self) -> Mark:
-        """Where the source is now."""
+        """Return the current state."""
         return self._next, 0 if self._authors is None else len(self._authors)
 
     def fork(self, start: int) -> NameSource:
-        """Another source that knows the same names and goes on from that number."""
+        """Return a source with the same authors' names, which continues from `start`."""
         return NameSource(start, self._authors)
 
     def fork_at(self, mark: Mark) -> NameSource:
-        """Another source that goes on from where this one was."""
+        """Return a source that continues from a recorded state."""
         start, count = mark
         authors = None if self._authors is None else dict(islice(self._authors.items(), count))
         return NameSource(start, authors)
 
     def round_up(self, step: int) -> None:
-        """Go on from the next multiple of `step`."""
+        """Round the counter up to a multiple of `step`."""
         self._next = -(-self._next // step) * step
 
     def go_past(self, number: int) -> None:
-        """Hand out no names with this number, or a smaller one."""
+        """Make later names use numbers above `number`."""
         self._next = max(self._next, number)
 
     def since(self, mark: Mark) -> dict[Name, str]:
-        """The authors' names, with their spelling, that came after the source was there."""
+        """Return authors' names, with their spelling, added since a recorded state."""
         return dict(islice((self._authors or {}).items(), mark[1], None))
 
     def go_on(self, mark: Mark, authors: Mapping[Name, str]) -> None:
-        """Be where a source like this one was after it had handed out these names of authors."""
+        """Restore a recorded state, with the authors' names handed out until then."""
         self._next = mark[0]
         if self._authors is not None:
             self._authors.update(authors)
 
     def fresh(self, base: str) -> Name:
-        """A new name that reads like `base` (whose own tag, if any, is dropped)."""
+        """Return a new name with the base of `base`."""
         self._next += 1
         name = f"{base_of(base)}_{self._next}"
         if self._authors and base in self._authors:
@@ -86,17 +86,17 @@ class NameSource:
         return name
 
     def authored(self, base: str, said: str) -> Name:
-        """A new name that reads like `base`, for what the author of the program calls `said`."""
+        """Return a new name with the base of `base` for the author's name `said`."""
         name = self.fresh(base)
         if self._authors is not None:
             self._authors[name] = said
         return name
 
     def called(self, name: Name) -> str:
-        """What it was made from, in full where that is the author's name: `xs_07`, and not `xs`."""
+        """Return the base of a name, or the author's spelling where it has that base: `xs_07`."""
         base, said = base_of(name), self.said(name)
         return said if said is not None and base_of(said) == base else base
 
     def said(self, name: Name) -> str | None:
-        """What the author of the program calls it; None if that is nobody's name but ours."""
+        """Return the author's spelling of a name; None if the compiler made it."""
         return base_of(name) if self._authors is None else self._authors.get(name)

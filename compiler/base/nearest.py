@@ -1,4 +1,4 @@
-"""Exact numbers rounded to the floating-point types, once: to the nearest, ties to even."""
+"""Round exact numbers to floating-point types: to nearest, ties to even."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from fractions import Fraction
 from compiler.base.prim import Prim
 
 _BITS = {"f16": (11, -24, 16), "f32": (24, -149, 128), "f64": (53, -1074, 1024)}
-"""Binary digits of a type, the power of two of its smallest number, and that of what overflows."""
+"""Per type: bits of the significand, exponent of the least number, exponent of overflow."""
 
 
 def nearest(x: Fraction, at: Prim) -> float:
-    """The number of a type that is nearest to `x`."""
+    """Round `x` to the nearest number of a floating-point type."""
     sign = -1 if x < 0 else 1
     digits, least, over = _BITS[at]
     step = max(_exponent(abs(x)) - digits, least) if x else least
@@ -23,7 +23,7 @@ def nearest(x: Fraction, at: Prim) -> float:
 
 
 def _exponent(x: Fraction) -> int:
-    """The smallest power of two above `x`."""
+    """Return the least `e` such that `x < 2**e`."""
     power = x.numerator.bit_length() - x.denominator.bit_length()
     top, bottom = (
         (x.numerator, x.denominator << power)
@@ -37,7 +37,7 @@ def _exponent(x: Fraction) -> int:
 
 
 def nearest_to_text(text: str, at: Prim) -> float:
-    """The number of a type that is nearest to a decimal or hexadecimal one; infinity, or 0."""
+    """Round a decimal or hexadecimal literal to a floating-point type; may give infinity or 0."""
     plain = text.replace("_", "").lower()
     try:
         near = float.fromhex(plain) if "0x" in plain else float(plain)

@@ -32,13 +32,13 @@ UN_OPS = ("neg", "not", "abs", "sgn")
 
 
 def int_range(prim: Prim) -> tuple[int, int]:
-    """The smallest and largest value of an integer type, both inclusive."""
+    """Return the smallest and largest value of an integer type, both inclusive."""
     bits = BYTES[prim] * 8
     return (0, 2**bits - 1) if prim[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def alike(a: float, b: float) -> bool:
-    """Whether two values of a type are the same: -0.0 and 0.0 are not, and the same NaN is."""
+    """Return True if two scalars are identical: -0.0 and 0.0 differ; a NaN is itself."""
     if a is not b and a != b:
         return False
     return a != 0 or type(a) is not float or math.copysign(1, a) == math.copysign(1, b)
@@ -91,7 +91,7 @@ _BITS: dict[Prim, Prim] = {"f16": "u16", "f32": "u32", "f64": "u64"}
 
 
 def fun_result(fun: str, at: Prim) -> Prim:
-    """The result type of a function of `prim.FUNS` at type `at`."""
+    """Return the result type of a function of `prim.FUNS` at type `at`."""
     match FUNS[fun][2]:
         case "bool":
             return "bool"
@@ -103,7 +103,7 @@ def fun_result(fun: str, at: Prim) -> Prim:
 
 
 def fun_params(fun: str, at: Prim) -> tuple[Prim, ...]:
-    """The argument types of a function of `prim.FUNS` at type `at`."""
+    """Return the argument types of a function of `prim.FUNS` at type `at`."""
     if fun == "from_bits":
         return (_BITS[at],)
     if fun == "ldexp":

@@ -15,7 +15,7 @@ from compiler.base.spans import Prov
 T = TypeVar("T")
 Kind = Literal["applied", "missed", "note"]
 NOTHING = "Nothing is known to help."
-"""How a refusal ends that leads nowhere: its `hint`."""
+"""The `hint` of a refusal without a known way out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +30,22 @@ class Remark:
     numbers: tuple[tuple[str, str], ...] = ()
     stage: str = ""
     attempt: int | None = None
-    """The number of the attempt that it tells of, which its pass keeps as a record."""
+    """The number of the attempt that it reports, under which its pass keeps a record."""
     refusal: str = ""
-    """The kind of refusal that it tells of, by its id; empty where kinds are not told apart."""
+    """The id of the kind of refusal; empty where kinds are not told apart."""
     fused: tuple[Prov, ...] = ()
-    """Of a fusion: the places of the reader, then those of what was fused with it; `at` has all."""
+    """For a fusion: places of the consumer, then of each producer; `at` has all of them."""
     blocks: tuple[Name, ...] = ()
-    """Of a kernel's accesses: the blocks of memory that it tells of."""
+    """For a kernel's accesses: the memory blocks concerned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What a stage has decided about the check of an access to an array.
+    """The outcome of the bounds check of an array access at a stage.
 
-    `made`: as it stands, or the part of it that is needed; `dropped`: it holds, by the arguments
-    `why`; `repeated`: the same was checked before; `outside`: it is made once, before a loop or
-    parallel operation; `unsafe`: its author asked for none; `joined`: it is a part of the access
+    `made`: kept, in full or in part; `dropped`: proved to hold, by the arguments
+    `why`; `repeated`: checked before; `outside`: hoisted, made once before a loop or
+    parallel operation; `unsafe`: the author asked for none; `joined`: part of the access
     around it.
     """
 

@@ -1,4 +1,4 @@
-"""Passes and rules as values: what `driver/pipeline.py` lists, and everything else is read off.
+"""Passes and rules as values, from which `driver/pipeline.py` and all lists are made.
 
 A rule's value stands in the file that applies it, and among the `rules` of its pass, so that
 `--disable`, its help, the page's list and the documents know it without being told.
@@ -15,11 +15,11 @@ from compiler.base.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A number from which on a rule does something, or up to which.
+    """A threshold of a rule: it applies only from this number on, or up to it.
 
-    `id`: `pass/rule/name`. `counts`: what it is a number of. `usual`: what it is unless a
-    compilation says otherwise (`Options.limits`), which may say less: then a small program shows
-    what else only large ones do.
+    rule/rule/name`. `counts`: what it is a number of. `usual`: what it is unless a
+    compilation sets a lower one (`Options.limits`): then a small program shows
+    a decision that otherwise only large ones meet.
     """
 
     id: str
@@ -48,7 +48,7 @@ class Rule:
 
     @property
     def option(self) -> str:
-        """The option of the command line that asks for it."""
+        """Return the command-line option that enables it."""
         return f"--{self.id.partition('/')[2]}"
 
 
@@ -56,7 +56,7 @@ class Rule:
 class NodeRule(Rule):
     """A rule that its pass tries at the expressions of the classes `on`.
 
-    `apply` answers an `Outcome`. The first line of its docstring is the equation. `by_part`: it is
+    `apply` returns an `Outcome`; the first line of its docstring is the equation. `by_part`: it is
     asked about parameters, inputs or results, one by one.
     """
 
@@ -66,7 +66,7 @@ class NodeRule(Rule):
     by_part: bool = False
 
     def __post_init__(self) -> None:
-        """Read the equation."""
+        """Take the equation from the docstring of `apply`."""
         told = (self.apply.__doc__ or "").partition("\n")[0]
         object.__setattr__(self, "equation", told)
 
@@ -91,10 +91,10 @@ class Pass:
 
     @property
     def switches(self) -> tuple[Rule, ...]:
-        """The rules that can be switched off, by name."""
+        """Return the rules that can be switched off, by name."""
         return tuple(sorted((r for r in self.rules if r.optional), key=lambda rule: rule.id))
 
     @property
     def is_switchable(self) -> bool:
-        """Whether `--disable` takes its id."""
+        """Return True if `--disable` accepts its id."""
         return self.optional or bool(self.switches)

@@ -22,27 +22,27 @@ class Span(NamedTuple):
     file: str = ""
 
     def to(self, other: Span) -> Span:
-        """The smallest span from the start of this one to the end of `other`."""
+        """Return the smallest span from the start of this one to the end of `other`."""
         return Span(self.line, self.col, other.end_line, other.end_col, self.file)
 
     def holds(self, other: Span) -> bool:
-        """Whether all of `other` is in it."""
+        """Return True if `other` lies within this span."""
         same = self.file == other.file
         return same and self[:2] <= other[:2] and other[2:4] <= self[2:4]
 
     @property
     def in_prelude(self) -> bool:
-        """Whether it is in a file of the prelude, not in one of the user's."""
+        """Return True for a place in a file of the prelude."""
         return self.file[:1] == PRELUDE[0] and self.file.startswith(PRELUDE)
 
     @property
     def is_own(self) -> bool:
-        """Whether it is somewhere in the user's files."""
+        """Return True for a place in one of the user's files."""
         return self.line > 0 and not self.in_prelude and self.file != INPUT
 
     @property
     def position(self) -> str:
-        """`file:line:col`, as error messages begin."""
+        """`file:line:col`, the beginning of an error message."""
         is_file = self.file[:1] != "<" or self.file[-1:] != ">"
         file = self.file if is_file else self.file[1:-1]
         prefix = f"{file}:" if file else ""
@@ -51,25 +51,25 @@ class Span(NamedTuple):
 
 NOWHERE = Span(0, 0, 0, 0)
 INPUT = "<input>"
-"""The file of places in input values, which is none of the program's."""
+"""The file of places in input values, which belong to no source file."""
 EXPRESSION = "<expression>"
 """The file of places in an expression that is evaluated over a program's definitions."""
 _STAGE = "<stage {}>"
-"""The file of places in the text of a stage that its reader has written."""
+"""The file of places in the text of a stage that the user has edited."""
 PRELUDE = "<prelude>/"
-"""How the names of the prelude's files begin, and of no other's."""
+"""Prefix of the names of the prelude's files; no other file has it."""
 
 Prov = tuple[Span, ...]
 """Provenance: the source spans that a statement came from, most specific first."""
 
 
 def file_of_stage(stage: str) -> str:
-    """The file of places in the text of a stage, where that was written by its reader."""
+    """Return the file of places in a stage's text that the user has edited."""
     return _STAGE.format(stage)
 
 
 def merge_prov(*provs: Prov) -> Prov:
-    """The spans of all of `provs`, each once, in order; spans outside any source are left out."""
+    """Concatenate provenances without duplicates; spans outside any source are left out."""
     seen: dict[Span, None] = {}
     for prov in provs:
         for span in prov:
@@ -79,21 +79,21 @@ def merge_prov(*provs: Prov) -> Prov:
 
 
 def lines(source: str) -> list[str]:
-    """The lines of a text, without the ends that belong to the newline; at least one."""
+    """Split a text into lines, without CR or LF; at least one."""
     return [line.removesuffix("\r") for line in source.split("\n")]
 
 
 def span_at(source: str, at: int, file: str = "") -> Span:
-    """The span of the character at an offset; nothing wide at the end of the text."""
+    """Return the span of the character at an offset; empty at the end of the text."""
     line = source.count("\n", 0, at) + 1
     column = at - source.rfind("\n", 0, at)
     return Span(line, column, line, column + (at < len(source)), file)
 
 
 def caret(source: str, span: Span) -> str:
-    """The first line of `span` with a run of `^` under it, or "" when there is no such line.
+    """Draw the first line of `span` with `^` under it; "" if the line does not exist.
 
-    Of a line that is too long to read it is what stands around the span.
+    A line that is too long is cut to the surroundings of the span.
     """
     every = lines(source)
     if not source or not 1 <= span.line <= len(every):
@@ -111,15 +111,15 @@ def caret(source: str, span: Span) -> str:
 
 
 _LONGEST = 200
-"""Characters of a line in an error."""
+"""Characters of a source line shown in an error."""
 _BLANKS = dict.fromkeys([*range(32), *range(127, 160), 0x2028, 0x2029], " ")
-"""What a terminal or a page would not show as one character."""
+"""Control characters and separators, shown as blanks."""
 
 
 def user_spans(prov: Iterable[Span]) -> list[list[int | str]]:
-    """Spans in the user's own files, in the protocol's shape: not to be written.
+    """Return spans in the user's files in the protocol's shape; do not mutate the result.
 
-    A kernel that hundreds of others were fused into has hundreds; so has all that is said of it.
+    The result is cached: a kernel fused from hundreds has hundreds of spans, as has each remark.
     """
     return _user_spans(tuple(prov))
 
@@ -130,12 +130,12 @@ def _user_spans(prov: Prov) -> list[list[int | str]]:
 
 
 def by_file(span: Span) -> tuple[str, Span]:
-    """A key that sorts spans file by file, the main program first."""
+    """Sort key: file by file, the main program first."""
     return span.file, span
 
 
 def line_of(prov: Iterable[Span]) -> str:
-    """The line that something is from, in the middle of a sentence; "" if that is not known."""
+    """Name the source line of a provenance for the middle of a sentence; "" if unknown."""
     found = next((span for span in prov if span.is_own), None)
     if found is None:
         return ""
@@ -144,11 +144,11 @@ def line_of(prov: Iterable[Span]) -> str:
 
 
 def called_from(prov: Iterable[Span]) -> list[Span]:
-    """Of what is from an imported file: the places in other files that led there."""
+    """Return the places in other files that led to code of an imported file."""
     own = [span for span in prov if span.is_own]
     return [span for span in own[1:] if span.file != own[0].file]
 
 
 def plain(span: Span) -> list[int | str]:
-    """A span in the protocol's shape: `[line, col, end_line, end_col]`, and the imported file."""
+    """Return `[line, col, end_line, end_col]` as in the protocol, with the file if imported."""
     return list(span if span.file else span[:4])

@@ -1,4 +1,4 @@
-"""Processes that compile: a deep stack, and a garbage collector that seldom looks."""
+"""Prepare a process that compiles: deep stack, rare garbage collection."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import threading
 from collections.abc import Callable
 
 STACK_BYTES = 1 << 29
-"""Address space, of which only what is used counts: programs nest as deeply as they like."""
+"""Address space of the stack; only pages in use cost memory, so programs may nest deeply."""
 RECURSION_LIMIT = 200_000
 GARBAGE_THRESHOLD = 1_000_000
-"""Programs are trees without cycles: looking for garbage often costs a third of the time. Seldom,
-it keeps the memory of many programs."""
+"""Programs are trees without cycles, so frequent collection wastes a third of the time; rare
+collection keeps the memory of many programs."""
 
 
 def with_deep_stack(work: Callable[[], None]) -> None:
-    """Call `work` in a thread in which deep recursion is safe, and wait for it."""
+    """Call `work` in a thread with a deep stack, and wait for it."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(RECURSION_LIMIT)
     failed: list[BaseException] = []
@@ -39,6 +39,6 @@ def with_deep_stack(work: Callable[[], None]) -> None:
 
 
 def seldom_look_for_garbage() -> None:
-    """For a process that compiles: see `GARBAGE_THRESHOLD`. What is there by now stays for good."""
+    """Collect garbage rarely (`GARBAGE_THRESHOLD`); objects alive now are never collected."""
     gc.freeze()
     gc.set_threshold(GARBAGE_THRESHOLD)

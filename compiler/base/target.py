@@ -1,4 +1,4 @@
-"""What a program is compiled for, as a value: passes ask what it can do, and never which it is."""
+"""Compilation targets as values: passes ask for capabilities, never for a target's name."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from compiler.base.dataclass import dataclass
 from compiler.base.prim import Prim
 
 TILE_THREADS, TILE_BYTES = 256, 24 << 10
-"""Threads of a block that go through an array tile by tile, and what they share of one.
+"""Threads of a block that tiles an array, and bytes of shared memory for the tile.
 
 A multiprocessor has room for eight such blocks at once.
 """
 SHORT_SEGMENT = 512
-"""Elements of a reduction or scan that the lanes of one warp take, 16 each: more have a block."""
+"""Elements of a reduction or scan done by one warp, 16 per lane; longer ones get a block."""
 PRIVATE_BYTES = 8 << 10
-"""What a thread may have of its own in registers or on its stack: arrays of constant sizes.
+"""Bytes of private arrays (of constant size) per thread, in registers or on its stack.
 
-A GPU sets stacks aside for all threads that it can run at once, which may be 270,000.
+A GPU reserves stacks for all threads that it can run at once, up to 270,000.
 """
 
 
@@ -26,8 +26,8 @@ A GPU sets stacks aside for all threads that it can run at once, which may be 27
 class Target:
     """A machine that runs kernels. The defaults are those of a processor with a few cores.
 
-    `title` names its text, `explain` says what that is, `machine` what runs it.
-    `saturation`: points of a kernel that keep all of it busy. Below, inner parallelism is needed.
+    `title` names its code, `explain` describes that, `machine` names the hardware.
+    `saturation`: kernel points that keep it busy; below that, exploit inner parallelism.
     `warp`: threads that run in step, as lanes of one vector, so that neighbours should touch
     neighbouring cells; 1 where each thread has vector registers and a cache of its own.
     `most_threads`: threads of the largest block, which share memory and wait for each other; 0
@@ -52,23 +52,23 @@ class Target:
 
     @property
     def has_blocks(self) -> bool:
-        """Whether threads work in blocks."""
+        """Return True if threads work in blocks."""
         return self.most_threads > 0
 
     @property
     def in_step(self) -> bool:
-        """Whether neighbouring threads run in step."""
+        """Return True if neighbouring threads run in lockstep."""
         return self.warp > 1
 
     def answers_alike(self, answers: Mapping[str, Any]) -> bool:
-        """Whether this target gives the answers that another one gave (`AskedTarget`)."""
+        """Return True if the target gives the recorded answers of another one (`AskedTarget`)."""
         return all(getattr(self, name) == value for name, value in answers.items())
 
 
 class AskedTarget(Target):
-    """A target that notes what it is asked: each attribute that was read, with its value.
+    """A target that records each attribute read, with its value.
 
-    A pass makes the same program for every target that answers alike.
+    A pass makes the same program for every target with the same answers.
     """
 
     __slots__ = ("answers", "real")

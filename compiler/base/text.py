@@ -1,4 +1,4 @@
-"""A stage's text as records, one per line, so that linking is data and not code."""
+"""Lines of a stage's text as records, so that linking is data and not code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compiler.base.spans import Prov
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line: its text, the source it came from, and the statement (numbered from 0) it shows.
+    """One line: its text, its provenance, and the number of its statement (from 0).
 
     All lines of a statement that spans several have its number; -1 where there is none.
     """
@@ -25,16 +25,16 @@ Text = tuple[Line, ...]
 
 @lru_cache(maxsize=64)
 def lines(text: str) -> Text:
-    """The lines of a text that many programs have in theirs, which share them."""
+    """Return lines to be shared by the texts of many programs."""
     return tuple(map(Line, text.split("\n")))
 
 
 DEEPEST = 80
-"""Columns of indentation."""
+"""The deepest indentation, in columns."""
 
 
 def narrow(text: str) -> str:
-    """A line of a tree; what stands further in than `DEEPEST` has its column as a number in front.
+    """Cap the indentation of a line at `DEEPEST`; write a deeper column as a number in front.
 
     So the text of a tree grows with its nodes, however deep they are.
     """
@@ -43,5 +43,5 @@ def narrow(text: str) -> str:
 
 
 def plain(text: Text) -> str:
-    """The lines as one string, each ended by a newline."""
+    """Join the lines into one string, each ended by a newline."""
     return "".join(f"{line.text}\n" for line in text)

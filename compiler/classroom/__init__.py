@@ -1,1 +1,1 @@
-"""Lessons and puzzles: measure what they say of programs, and score what students write."""
+"""Lessons and puzzles: measure the numbers in their texts, and score students' programs."""

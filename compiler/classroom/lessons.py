@@ -1,4 +1,4 @@
-"""Lessons and puzzles: their numbers are measured on what the compiler makes, never believed.
+"""Lessons and puzzles: every number in their text is measured on the compiler's output.
 
 A measure is a phrase of the table `MEASURES`, such as `count map + reduce at fused`. It stands for
 an exact number that depends on the program and on the sizes of its inputs, on no clock or machine.
@@ -31,12 +31,12 @@ from compiler.protocol.teaching import EXAMPLE, LESSON, LessonAnswer, LessonRequ
 
 _MEASURED = re.compile(r"\{=([^{}]+)\}")
 _AS_ITEM = re.compile(r"(?m)^ *\{=[^{}]+\}(?=[.)])")
-"""What would begin a list, were its number there: `8.` at the beginning of a line."""
+"""A number here would begin a Markdown list (`8.` at the beginning of a line)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is measured: a program, an entry point of it, and the sizes of its inputs."""
+    """The subject of measures: a program, an entry point, and the sizes of its inputs."""
 
     asked: OfProgram
     entry: str
@@ -44,11 +44,11 @@ class Subject:
 
     @property
     def program(self) -> tuple[Any, ...]:
-        """The fields that all requests about the program have."""
+        """Fields that all requests about the program share."""
         return self.asked.source, self.asked.options, self.asked.files, self.asked.main
 
     def count(self, kinds: str, stage: str) -> int:
-        """Statements of these kinds at a stage.
+        """Count statements of some kinds at a stage.
 
         Errors: `UsageError` for a kind that no statement has.
         """
@@ -60,15 +60,15 @@ class Subject:
         return sum(counts[kind] for kind in wanted)
 
     def values(self, stage: str) -> dict[str, int]:
-        """The numbers that a stage's names for sizes stand for."""
+        """Map a stage's names of sizes to their values."""
         prog = api.compilation(self.asked).result(stage_named(stage).id).prog
         names = (param.name for fun in prog.funs for param in fun.params)
         return {name: self.sizes[base_of(name)] for name in names if base_of(name) in self.sizes}
 
     def lifetimes(self, stage: str) -> list[Json]:
-        """The functions of a stage with their blocks, in bytes.
+        """Return the functions of a stage with their blocks, in bytes.
 
-        Errors: `UsageError` where bytes depend on what only a run knows.
+        Errors: `UsageError` where sizes are known only at run time.
         """
         values = self.values(stage)
         request = storage.LifetimesRequest(*self.program, stage=stage, values=values)
@@ -79,43 +79,43 @@ class Subject:
         return functions
 
     def bytes(self, stage: str) -> int:
-        """What is allocated in a run at a stage."""
+        """Sum the bytes allocated in a run at a stage."""
         blocks = [block for fun in self.lifetimes(stage) for block in fun["blocks"]]
         return sum(block["size"] for block in blocks if block["kind"] == "alloc")
 
     def peak(self, stage: str) -> int:
-        """Bytes that are needed at once."""
+        """Return the most bytes live at once."""
         return max(int(fun["peak"]["bytes"]) for fun in self.lifetimes(stage))
 
     def costs(self) -> accesses.AccessesAnswer:
-        """What the accesses of the CUDA program cost, predicted."""
+        """Predict the cost of the memory accesses of the CUDA program."""
         ask = accesses.AccessesRequest(*self.program, entry=self.entry, sizes=self.sizes)
         return explanations.accesses(ask)
 
     def sectors(self, kind: str | None) -> int:
-        """Sectors that all warps fetch."""
+        """Sum the sectors that all warps fetch."""
         wanted = (kind, "both") if kind else ("reads", "writes", "both")
         found = [one for one in self.costs()["accesses"] if one["kind"] in wanted]
         return sum(one["predicted"]["sectors"] for one in found)
 
     def launches(self) -> int:
-        """Kernels that are started."""
+        """Count kernel launches."""
         return sum(kernel["launches"] for kernel in self.costs()["kernels"])
 
     def versions(self) -> int:
-        """Ways through the thresholds."""
+        """Count code versions: paths through the thresholds."""
         trees = explanations.tuning_tree(storage.TuningRequest(*self.program))["trees"]
         return sum(_leaves(one["trees"]) for one in trees) or 1
 
     def pairs(self) -> int:
-        """Pairs of sets of cells that had to be proved disjoint, where that succeeded."""
+        """Count pairs of index sets proved disjoint in successful short-circuiting."""
         found = explanations.attempts(proofs.AttemptsRequest(*self.program))["attempts"]
         return sum(len(one["obligations"]) for one in found if one["done"])
 
     def cell(self, array: str, index: str, stage: str) -> int:
-        """The cell of its block in which an element of an array lies.
+        """Return the offset of an array element in its block.
 
-        Errors: `UsageError` for an array or an element that is not there.
+        Errors: `UsageError` for an array or an element that does not exist.
         """
         ask = storage.MemoryRequest
         functions = explanations.memory(ask(*self.program, stage=stage))["functions"]
@@ -133,7 +133,7 @@ class Subject:
 
 
 def _leaves(nodes: list[Json]) -> int:
-    """How many ways there are through thresholds, one after the other."""
+    """Count paths through a tree of thresholds."""
     found = 0
     for node in nodes:
         sides = [node.get("then", []), node.get("orelse", [])]
@@ -157,11 +157,11 @@ MEASURES: tuple[tuple[str, str, str, Callable[..., int]], ...] = (
     (r"cell (\w+)\[([0-9, ]+)\] at (\w+)", "cell ARRAY[INDEX] at STAGE",
      "the cell of its block in which an element lies", Subject.cell),
 )  # fmt: skip
-"""Pattern, notation, what it counts, and how."""
+"""Pattern, notation, quantity, and function of each measure."""
 
 
 def measured(words: str, of: Subject) -> int:
-    """The number that a measure stands for. Raises UsageError for words that are none."""
+    """Evaluate a measure. Raises UsageError for words that are none."""
     for pattern, _, _, measure in MEASURES:
         if found := re.fullmatch(pattern, words.strip()):
             return measure(of, *found.groups())
@@ -170,7 +170,7 @@ def measured(words: str, of: Subject) -> int:
 
 
 def subject(lesson: LessonFile, source: str) -> Subject:
-    """What is measured of a program in a lesson's place."""
+    """Compile a lesson's program `source` and fill in the sizes of its inputs."""
     asked = OfProgram(source, lesson.options)
     work = api.compilation(asked)
     fun = api.entry_function(work, lesson.entry)
@@ -181,7 +181,7 @@ def subject(lesson: LessonFile, source: str) -> Subject:
 
 @answers(LESSON)
 def lesson(asked: LessonRequest) -> LessonAnswer:
-    """A lesson with its number. Errors have their places in its text."""
+    """Return a lesson with its number. Errors have their places in its text."""
     file = read(asked.lesson)
     if file.tab not in ("", *TABS):
         hint = f"{did_you_mean(file.tab, TABS)} The tabs are {', '.join(TABS)}.".strip()
@@ -232,7 +232,7 @@ def lesson(asked: LessonRequest) -> LessonAnswer:
 
 
 def skeleton(name: str) -> Path:
-    """Write a lesson to begin with, and tell its path. UsageError where it cannot be written."""
+    """Write a template of a lesson and return its path. Raises UsageError if that fails."""
     path = Path(name).with_suffix(".md")
     try:
         with path.open("x", encoding="utf-8") as file:
@@ -246,7 +246,7 @@ def skeleton(name: str) -> Path:
 
 @contextmanager
 def placed(file: LessonFile, key: str) -> Iterator[None]:
-    """Give errors their places in the file: of a program, or at the line of a key."""
+    """Give errors their places in the lesson: of a program, or at the line of a key."""
     try:
         yield
     except CompileError as error:
@@ -255,7 +255,7 @@ def placed(file: LessonFile, key: str) -> Iterator[None]:
 
 
 def _moved(error: CompileError, line: int, within: bool) -> CompileError:
-    """A copy of an error, since compilations keep theirs: at a line, or as far below it."""
+    """Copy an error (compilations keep theirs) to a line, or shift it down by so many."""
     moved = type(error).__new__(type(error))
     moved.__dict__.update(error.__dict__)
     at = error.span
@@ -268,7 +268,7 @@ def _moved(error: CompileError, line: int, within: bool) -> CompileError:
 
 
 def _selected(file: LessonFile, of: Subject) -> list[int | str] | None:
-    """The place in the program that is selected, which the stage must show something of."""
+    """Return the selected place in the program, of which the stage must show something."""
     if not file.stage:
         return None
     with placed(file, "stage"):
@@ -289,12 +289,12 @@ def _selected(file: LessonFile, of: Subject) -> list[int | str] | None:
 
 
 def _meet(a: Sequence[int | str], b: Sequence[int | str]) -> bool:
-    """Whether two places of the program have something in common."""
+    """Return True if two places of the program overlap."""
     return not b[4:] and tuple(a[:2]) < tuple(b[2:4]) and tuple(b[:2]) < tuple(a[2:4])
 
 
 def _filled(text: str, of: Subject, whole: str) -> str:
-    """A text with the numbers that it asks for as `{= measure}`."""
+    """Replace each `{= measure}` in a text by its number."""
 
     def number(found: re.Match[str]) -> str:
         try:

@@ -1,6 +1,6 @@
-"""Puzzles: somebody's program is scored by a measure, and compared with the one that is given.
+"""Puzzles: score a program by a measure, and compare its results with the given one's.
 
-It must give the same on the inputs of the puzzle and on generated ones, of its sizes and of small
+Results must agree on the inputs of the puzzle and on generated ones, of its sizes and of small
 and odd ones, with numbers from the borders of their types too.
 """
 
@@ -25,12 +25,12 @@ from compiler.protocol.lesson_files import LessonFile, read
 from compiler.protocol.teaching import SOLVE, SolveAnswer, SolveRequest
 
 ODD = (7, 5, 11, 3)
-"""Sizes that no program is written for, one after the other."""
+"""Odd sizes, which programs seldom expect."""
 
 
 @answers(SOLVE)
 def solve(asked: SolveRequest) -> SolveAnswer:
-    """The score of a program. Errors of it have their places in it."""
+    """Score a program. Errors: `UsageError` for a lesson, and those of the program."""
     check_deadline(asked.deadline)
     file = read(asked.lesson)
     if file.goal is None:
@@ -65,7 +65,7 @@ def solve(asked: SolveRequest) -> SolveAnswer:
 
 
 def _other_arguments(given: OfProgram, attempt: OfProgram, entry: str) -> str:
-    """Why a program cannot be compared with another one, in a sentence, or nothing."""
+    """Explain why two programs cannot be compared (arguments that differ), or return ""."""
     wanted, found = (
         [(type(param.type), param.type.prim, len(shape_of(param.type)), param.unique)
          for param in _arguments(one, entry)]
@@ -75,7 +75,7 @@ def _other_arguments(given: OfProgram, attempt: OfProgram, entry: str) -> str:
 
 
 def _sizes(given: OfProgram, own: OfProgram, file: LessonFile) -> dict[str, int]:
-    """The sizes and numbers of a puzzle under the names that a program with its arguments has."""
+    """Translate a puzzle's sizes to the names of a program with the same arguments."""
     found: dict[str, int] = {}
     for wanted, param in zip(*(_arguments(one, file.entry) for one in (given, own)), strict=True):
         pairs = zip(shape_of(wanted.type), shape_of(param.type), strict=True)
@@ -86,7 +86,7 @@ def _sizes(given: OfProgram, own: OfProgram, file: LessonFile) -> dict[str, int]
 
 
 def _name(size: Poly) -> str:
-    """The name that a size is, or nothing."""
+    """Return the name that a size consists of, or ""."""
     return next((name for name in size.names() if size == Poly.var(name)), "")
 
 
@@ -96,7 +96,7 @@ def _arguments(asked: OfProgram, entry: str) -> tuple[Param, ...]:
 
 
 def _inputs(asked: OfProgram, file: LessonFile) -> Iterator[tuple[str, list[Value]]]:
-    """What both programs are run on, and how that is called."""
+    """Generate the inputs for both programs, each with a description."""
     for text in file.input:
         with placed(file, "input"):
             yield f"the input `{text}`", api.inputs(asked, file.entry, text)
@@ -117,7 +117,7 @@ def _run(asked: OfProgram, file: LessonFile, args: list[Value], seconds: float) 
 def _differs(
     asked: OfProgram, file: LessonFile, args: list[Value], wanted: list[Value], seconds: float
 ) -> str:
-    """How a program's results are other ones, in a sentence, or nothing."""
+    """Describe how a program's results differ from the wanted ones, or return ""."""
     try:
         found = _run(asked, file, args, seconds)
     except TimeoutError_:

@@ -15,7 +15,7 @@ Every message has a code, which keeps its meaning. `stridescope explain T001` pr
 
 
 def document() -> str:
-    """The page with all codes, family by family."""
+    """Render the page with all codes, family by family."""
     parts = [_HEAD]
     for family in FAMILIES:
         parts.append(f"## {(family.__doc__ or '').strip().rstrip('.')}\n")
@@ -34,7 +34,7 @@ def _section(code: Code) -> str:
 
 
 def explained(code: Code) -> str:
-    """A code for a terminal."""
+    """Render the explanation of a code for a terminal."""
     files = [f"{path}:\n\n{_indented(text)}\n" for path, text in code.files]
     both = [("Wrong", code.wrong), ("Mended", code.mended)]
     programs = [f"{what}:\n\n{_indented(text)}\n" for what, text in both if text]

@@ -1,4 +1,4 @@
-"""Files that are imported, and packages."""
+"""Imported files and packages."""
 
 from compiler.base.code import Code
 

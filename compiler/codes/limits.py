@@ -1,10 +1,10 @@
-"""Correct programs that need what is not built yet."""
+"""Limitations: correct programs that need a feature not built yet."""
 
 from compiler.base.code import Code
 
 
 def _product(count: int) -> str:
-    """A reduction of so many numbers at once."""
+    """Write a reduction of `count` numbers at once."""
     names = [[f"{letter}{i}" for i in range(count)] for letter in "ab"]
     left, right = (", ".join(row) for row in names)
     both = ", ".join(f"{a} * {b}" for a, b in zip(*names, strict=True))

@@ -1,4 +1,4 @@
-"""What a program may do, and its author probably did not mean."""
+"""Warnings: legal programs that are probably mistakes."""
 
 from compiler.base.code import Code
 

@@ -2,15 +2,15 @@
 
     table.py        all commands, a line each
     parser.py       the parser of their arguments
-    late.py         parts of parsers that are made when somebody needs them
+    late.py         parts of parsers that are made on demand
     options.py      options that several commands have
-    given.py        what arguments say: programs, options, numbers
-    inputs.py       what an entry point is run on
+    given.py        arguments as values: programs, options, numbers
+    inputs.py       inputs of an entry point
     certificates.py, printing.py    what several commands write
     status.py       the exit statuses
-    running.py      calls a command and tells its errors
-    commands/       a file for each command, of its name: its options, and what it does
+    running.py      calls a command and reports its errors
+    commands/       a file for each command: its options, and its `run`
 
 A command is a file of `commands/` and a line of the table. The file is imported when the command is
-called, so that none of them waits for what only others need.
+called, so that no command waits for imports that only others need.
 """

@@ -1,6 +1,6 @@
-"""`stridescope bench`: how long the tests of programs take, and how that compares.
+"""`stridescope bench`: time the tests of programs, and compare the times.
 
-`testing/measuring.py` says how one is measured.
+measuring.py` says how one is measured./measuring.py` says how one is measured.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from compiler.testing.suite import beside, programs
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """A test of a program as `futhark bench` names it, and what was measured or went wrong."""
+    """A test of a program as `futhark bench` names it, with its measurement or error."""
 
     program: str
     """with its entry point, where that is not `main`"""
     name: str
     measured: Measured | str
     other: Measured | str | None = None
-    """on the back end that it is compared with"""
+    """the measurement on the back end to compare with"""
     foretold: EntryTime | None = None
-    """on a GPU, where that is asked for"""
+    """the predicted time on a GPU, where asked for"""
 
 
 def measured(path: Path, how: Measuring) -> Iterator[DataSet]:
-    """What the tests of a program take; one that fails or is not meant for this is not measured."""
+    """Measure a program's tests, but those of other entry points and those tagged otherwise."""
     program = read_program(path)
     spec = cases.spec(program.source)
     options: Any = {"unsafe": how.unsafe, "enable": list(how.enabled)}
@@ -64,7 +64,7 @@ def measured(path: Path, how: Measuring) -> Iterator[DataSet]:
 def _measured(
     asked: OfProgram, number: int, backend: str, path: Path, how: Measuring
 ) -> Measured | str:
-    """What one test takes, or why nobody knows."""
+    """Measure one test, or return the message of its error."""
     try:
         return checked(asked, number, backend, beside(path), how)
     except CompileError as error:
@@ -72,7 +72,7 @@ def _measured(
 
 
 def _foretold(asked: OfProgram, trial: Trial, path: Path, how: Measuring) -> EntryTime | None:
-    """What a test takes on a GPU, where it is measured on one, or would be."""
+    """Predict a test's time on a GPU, if one of the back ends is a GPU."""
     if not any(map(is_gpu, (how.backend, how.against))):
         return None
     try:
@@ -83,7 +83,7 @@ def _foretold(asked: OfProgram, trial: Trial, path: Path, how: Measuring) -> Ent
 
 
 def as_json(found: Sequence[DataSet]) -> dict[str, Any]:
-    """The shape of `futhark bench --json`: whole microseconds, or what went wrong as text."""
+    """Format results as `futhark bench --json`: whole microseconds, or the text of an error."""
     made: dict[str, Any] = {}
     for one in found:
         sets = made.setdefault(one.program, {"datasets": {}})["datasets"]
@@ -96,7 +96,7 @@ def as_json(found: Sequence[DataSet]) -> dict[str, Any]:
 
 
 def earlier(path: str) -> dict[tuple[str, str], Measured]:
-    """Measurements from a file in the shape of `futhark bench --json`. Raises UsageError."""
+    """Read measurements from a file in the shape of `futhark bench --json`. Raises UsageError."""
     try:
         given = json.loads(Path(path).read_text("utf-8"))
         return {
@@ -116,7 +116,7 @@ def earlier(path: str) -> dict[tuple[str, str], Measured]:
 
 
 def shown(us: float) -> str:
-    """A time in the unit that suits it."""
+    """Format a time in microseconds with a fitting unit."""
     for limit, unit, scale in ((1e3, "µs", 1.0), (1e6, "ms", 1e-3)):
         if us < limit:
             return f"{us * scale:.3g} {unit}"
@@ -124,7 +124,7 @@ def shown(us: float) -> str:
 
 
 def line(one: DataSet, before: Measured | None, how: Measuring) -> str:
-    """What is said of a data set."""
+    """Format the line about a data set."""
     if isinstance(one.measured, str):
         return f"  {one.name}: FAILED: {one.measured}{_on_gpu(one)}"
     now = one.measured
@@ -145,7 +145,7 @@ def line(one: DataSet, before: Measured | None, how: Measuring) -> str:
 
 
 def _on_gpu(one: DataSet) -> str:
-    """A line below, with what a test takes on a GPU by what is foretold."""
+    """Format the predicted GPU time as further lines."""
     if one.foretold is None:
         return ""
     lines = foretold_times.told({"foretold": [one.foretold], **one.foretold})  # type: ignore
@@ -153,7 +153,7 @@ def _on_gpu(one: DataSet) -> str:
 
 
 def ratio(now: Measured, other: Measured) -> str:
-    """How two measurements compare; where the intervals meet that may be chance."""
+    """Compare two measurements in words; overlapping intervals count as nearly equal."""
     times = other.median / max(now.median, 1e-3)
     word = f"{times:.2f}x as fast as" if times >= 1 else f"{1 / times:.2f}x as slow as"
     (low, high), (other_low, other_high) = now.interval, other.interval
@@ -163,7 +163,7 @@ def ratio(now: Measured, other: Measured) -> str:
 
 
 def main(paths: Sequence[str], how: Measuring, out: TextIO, json_file: str, compare: str) -> bool:
-    """Measure the tests of programs and folders, and print what they take; whether all ran.
+    """Measure the tests of programs and folders and print them; return True if all ran.
 
     Errors: `UsageError` where the JSON cannot be written.
     """

@@ -1,4 +1,4 @@
-"""Certificates that are written to files, and read from them."""
+"""Write certificates to files and read them."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from compiler.protocol import (
 from compiler.protocol.proofs import Certificate
 
 MOST_BYTES = checker.BYTES + 1
-"""Of a file that is read: one more than a certificate may have."""
+"""Bytes to read: one more than a certificate may have."""
 
 
 def certify(program: Program, args: argparse.Namespace) -> None:
-    """Write the certificate of a program, if one is wanted."""
+    """Write the certificate of a program if `--certificate` is given."""
     if args.certificate:
         answer = explanations.certificate(proofs.CertificateRequest(*program))
         write_certificate(args.certificate, answer["certificate"])
 
 
 def write_certificate(path: str, certificate: Certificate) -> None:
-    """Write a certificate to a file. Raises UsageError where that cannot be written."""
+    """Write a certificate to a file. Raises UsageError where that fails."""
     try:
         Path(path).write_text(json.dumps(certificate) + "\n", "utf-8")
     except (OSError, ValueError) as error:

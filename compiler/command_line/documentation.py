@@ -1,7 +1,7 @@
-"""`stridescope doc`: a library as pages of HTML, one for each file, from its comments.
+"""`stridescope doc`: render a library's comments as HTML, a page for each file.
 
-A page shows what a file gives to others, each with its comment, its type and links to where names
-are declared. Text from files, their names too, is text in the pages, whatever it looks like.
+A page shows the exports of a file, each with its comment, its type and links to where names
+are declared. Text from files, their names too, is escaped.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _BODY = re.compile(r"\s=\s*\{")
 
 
 def write_pages(folder: str, to: str) -> list[str]:
-    """Write the pages of the programs in a folder below the folder `to`; the paths written.
+    """Write the pages of all programs in a folder below `to`; return the paths written.
 
-    Errors: what cannot be read or written; no programs.
+    Errors: `UsageError` for files that cannot be read or written, and for no programs.
     """
     files = {
         Path(os.path.relpath(path, folder)).as_posix(): read_source(path)
@@ -55,7 +55,7 @@ def write_pages(folder: str, to: str) -> list[str]:
 
 
 def pages(files: Mapping[str, str]) -> dict[str, str]:
-    """The pages of a library by their paths; `files` are its texts by path."""
+    """Render the pages of a library by path; `files` are its texts by path."""
     library = _Library(Project(files))
     for path in files:
         library.note(path, _exported(library.project, path), "")
@@ -68,7 +68,7 @@ def pages(files: Mapping[str, str]) -> dict[str, str]:
 
 
 def _page(path: str) -> str:
-    """A file's page, which cannot be the index."""
+    """Return the path of a file's page, which cannot be the index."""
     return f"{path}.html"
 
 
@@ -83,25 +83,25 @@ def _exported(project: Project, path: str) -> list[Symbol]:
 
 @dataclass(slots=True)
 class _Library:
-    """All files, and where each declaration is shown."""
+    """All files of a library, and the page and anchor of each declaration."""
 
     project: Project
     places: dict[tuple[object, str], tuple[str, str]] = field(default_factory=dict)
 
     def note(self, path: str, symbols: list[Symbol], prefix: str) -> None:
-        """Remember the pages and anchors of declarations, and of those inside."""
+        """Record the pages and anchors of declarations and nested ones."""
         for one in symbols:
             anchor = f"{prefix}{one.kind.replace(' ', '-')}.{one.name}"
             self.places[one.span, one.name] = path, anchor
             self.note(path, one.inside, f"{anchor}.")
 
     def about(self, path: str) -> str:
-        """What a file says of itself."""
+        """Return the comment at the head of a file."""
         found = self.project.parsed(path)
         return found.program.doc if found else ""
 
     def page(self, path: str) -> str:
-        """The page of a file."""
+        """Render the page of a file."""
         up = posixpath.relpath(INDEX, posixpath.dirname(_page(path)) or ".")
         shown = "".join(self.shown(path, one) for one in _exported(self.project, path))
         wrong = "<p>This file has errors.</p>" if self.is_wrong(path) else ""
@@ -109,12 +109,12 @@ class _Library:
         return _html(path, f"{index}{wrong}{_text(self.about(path))}{shown}")
 
     def is_wrong(self, path: str) -> bool:
-        """Whether something in a file, or in what it imports, is not as it should be."""
+        """Return True if a file, or one that it imports, has an error."""
         found, types = self.project.parsed(path), self.project.types_in(path)
         return found is None or not found.is_whole or types is None or bool(types.errors)
 
     def shown(self, path: str, one: Symbol) -> str:
-        """A declaration with its comment, its type and what is inside."""
+        """Render a declaration with its comment, its type and its members."""
         anchor = self.places[one.span, one.name][1]
         text = self.project.files[path]
         start, end = one.whole
@@ -132,7 +132,7 @@ class _Library:
         )
 
     def linked(self, path: str, start: int, end: int) -> Iterator[str]:
-        """A piece of a file as HTML, in which names lead to their declarations."""
+        """Render a piece of a file as HTML whose names link to their declarations."""
         text, at = self.project.files[path], start
         for use in sorted(self.project.names(path).uses, key=lambda use: use.start):
             target = self.places.get((use.symbol.span, use.symbol.name))
@@ -147,7 +147,7 @@ class _Library:
 
 
 def _text(doc: str) -> str:
-    """A comment: paragraphs, and what stands in backquotes as code."""
+    """Render a comment: paragraphs, and backquoted text as code."""
     paragraphs = [" ".join(part.split()) for part in doc.split("\n\n") if part.strip()]
     coded = [re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(part)) for part in paragraphs]
     return "".join(f"<p>{part}</p>" for part in coded)

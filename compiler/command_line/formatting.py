@@ -1,4 +1,4 @@
-"""`stridescope fmt`: files on the disk, or standard input, in one layout."""
+"""`stridescope fmt`: format files on disk, or standard input."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from compiler.frontend.format import laid_out
 
 
 def format_files(paths: Sequence[str], check: bool, diff: bool, width: int) -> bool:
-    """Lay out files, those in folders too, and `-`: whether all is well.
+    """Format files, those in folders too, and `-`; return True if all are well.
 
-    A file is written where it changes, unless `check` or `diff` only want to know. One that is no
-    program stays, and the others go on. Errors: a path that cannot be read or written.
+    A file is rewritten where it changes, unless `check` or `diff` is set. One that is no
+    program is reported and left alone. Errors: a path that cannot be read or written.
     """
     well = True
     for path in [file for given in paths for file in programs_in(given)]:
@@ -48,9 +48,9 @@ def format_files(paths: Sequence[str], check: bool, diff: bool, width: int) -> b
 
 
 def programs_in(path: str) -> Iterator[str]:
-    """A file, or those in a folder whose name ends as that of a program, but for hidden ones.
+    """Yield a file, or the programs in a folder (by suffix, without hidden ones).
 
-    Errors: `UsageError` where there is none.
+    Errors: `UsageError` for a folder without programs.
     """
     if not os.path.isdir(path):
         yield path
@@ -75,7 +75,7 @@ def _difference(source: str, made: str, path: str) -> Iterator[str]:
 
 
 def _write(path: str, text: str) -> None:
-    """All of it or nothing, with the rights that the file had."""
+    """Replace a file atomically, keeping its permissions."""
     target = Path(path).resolve()
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=".fmt-")

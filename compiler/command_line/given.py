@@ -1,4 +1,4 @@
-"""What the arguments of a command say: programs, options, numbers."""
+"""Convert arguments of a command to programs, options and numbers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from compiler.driver.disk import decode_source, read_program, read_source
 from compiler.protocol.kinds import Options
 
 Program: TypeAlias = tuple[str, Options, dict[str, str], str]
-"""A text, how to compile it, the files that it may import, and its own path."""
+"""A program's text, its options, the files that it may import, and its path."""
 _NUMBER = re.compile(r"-?[0-9]{1,30}")
 
 
 def program_of(args: argparse.Namespace) -> Program:
-    """What a request says of the program; one that comes through a pipe has no folder."""
+    """Read the program of a command; one from standard input has no folder to import from."""
     if args.file == "-":
         return source_text("-"), options_of(args), {}, ""
     found = read_program(args.file)
@@ -28,7 +28,7 @@ def program_of(args: argparse.Namespace) -> Program:
 
 
 def options_of(args: argparse.Namespace) -> Options:
-    """How to compile."""
+    """Collect the compilation options."""
     return {
         "entry": getattr(args, "entry", ""),
         "target": args.target,
@@ -45,7 +45,7 @@ def options_of(args: argparse.Namespace) -> Options:
 
 
 def numbers(option: str, pairs: Sequence[str]) -> dict[str, int]:
-    """`NAME=NUMBER`, several times. Raises UsageError."""
+    """Parse repeated `NAME=NUMBER`. Raises UsageError."""
     numbers: dict[str, int] = {}
     for pair in pairs:
         name, _, number = map(str.strip, pair.partition("="))
@@ -61,7 +61,7 @@ def numbers(option: str, pairs: Sequence[str]) -> dict[str, int]:
 
 
 def pairs(option: str, pairs: Sequence[str], form: str) -> dict[str, str]:
-    """`NAME=SOMETHING`, several times, each name once. Raises UsageError."""
+    """Parse repeated `NAME=SOMETHING`, each name once. Raises UsageError."""
     found: dict[str, str] = {}
     for pair in pairs:
         name, sign, something = map(str.strip, pair.partition("="))
@@ -74,14 +74,14 @@ def pairs(option: str, pairs: Sequence[str], form: str) -> dict[str, str]:
 
 
 def source_text(file: str) -> str:
-    """The text of a file, or of standard input for `-`. Errors: as `read_source`."""
+    """Read a file, or standard input for `-`. Errors: as `read_source`."""
     if file == "-":
         return decode_source(sys.stdin.buffer.read())
     return read_source(file)
 
 
 def input_bytes(file: str, most: int = -1) -> bytes:
-    """The bytes of a file, the first `most` if that is not negative. Raises UsageError."""
+    """Read a file's bytes, the first `most` if that is not negative. Raises UsageError."""
     try:
         with Path(file).open("rb") as opened:
             return opened.read(most)
@@ -90,7 +90,7 @@ def input_bytes(file: str, most: int = -1) -> bytes:
 
 
 def text_or_nothing(file: str) -> str:
-    """What an error is shown in; what comes through a pipe has been read already."""
+    """Return the text that an error quotes; "" for standard input and unreadable files."""
     try:
         return read_source(file) if Path(file).is_file() else ""
     except CompileError:
@@ -98,11 +98,11 @@ def text_or_nothing(file: str) -> str:
 
 
 def tuning_of(args: argparse.Namespace) -> str | None:
-    """The file of tuning parameters; see `with_tuning`."""
+    """Return the file of tuning parameters; see `with_tuning`."""
     return "" if args.no_tuning else args.tuning
 
 
 def at_least(number: float | None, option: str, least: float) -> None:
-    """Raise UsageError for a number that is smaller, or NaN."""
+    """Raise UsageError for a number that is smaller than `least`, or NaN."""
     if number is not None and not number >= least:
         raise UsageError(f"`{option}` is a number, {least:g} or more.")

@@ -1,4 +1,4 @@
-"""The inputs of an entry point, from a file, standard input, or random."""
+"""Make the inputs of an entry point from a file, standard input, or at random."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from compiler.protocol.kinds import Json, OfProgram
 
 
 def inputs_of(args: argparse.Namespace, asked: OfProgram) -> list[values.Value]:
-    """What an entry point is run on."""
+    """Return the inputs of the entry point."""
     if args.generate:
         sizes = numbers("--generate", args.generate)
         return api.random_inputs(asked, args.entry, sizes, args.seed).values
@@ -25,12 +25,12 @@ def inputs_of(args: argparse.Namespace, asked: OfProgram) -> list[values.Value]:
 
 
 def given_inputs(args: argparse.Namespace) -> bytes:
-    """The text or bytes of inputs, of a file or of standard input."""
+    """Read inputs (text or binary) from a file or standard input."""
     return input_bytes(args.input) if args.input else sys.stdin.buffer.read()
 
 
 def on_inputs(program: Program, args: argparse.Namespace, data: bytes | None) -> Json:
-    """The fields of a request about an entry point, and inputs of it if there are any."""
+    """Return a request's fields for an entry point, with its inputs if there are any."""
     given = None
     if data is not None:
         whole = OfProgram(*program)

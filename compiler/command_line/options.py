@@ -1,4 +1,4 @@
-"""Options that several commands have: a function for each group."""
+"""Groups of options that several commands share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RUNNERS = LateChoices("compiler.driver.api", "RUNNERS")
 
 
 def add_common(to: LateParser, **file: Any) -> None:
-    """The options of all commands that compile a program."""
+    """Add the options of all commands that compile a program."""
     to.add_argument("file", help="a Futhark program, or - for standard input", **file)
     to.add_argument("--json", action="store_true", help="answer as the worker would")
     to.add_late_choice(
@@ -62,14 +62,14 @@ def add_common(to: LateParser, **file: Any) -> None:
 
 
 def _add_asked(to: LateParser) -> None:
-    """An option for each rule that is done only where it is asked for."""
+    """Add an option for each opt-in rule."""
     for rule in import_module("compiler.driver.switches").ASKED.values():
         does = f"{rule.does[0].lower()}{rule.does[1:]}".removesuffix(".")
         to.add_argument(rule.option, dest="enable", action="append_const", const=rule.id, help=does)
 
 
 def add_switches_to_help(to: LateParser) -> None:
-    """List in the help what can be switched off."""
+    """List in the help all passes and rules that `--disable` accepts."""
 
     def add(to: LateParser) -> None:
         to.epilog = import_module("compiler.driver.switches").help_text()
@@ -79,7 +79,7 @@ def add_switches_to_help(to: LateParser) -> None:
 
 
 def add_tuning(to: LateParser) -> None:
-    """The options of commands that run programs, which a file may tune."""
+    """Add the options of commands that run programs with tuning files."""
     to.add_argument(
         "--tuning",
         metavar="FILE",
@@ -90,7 +90,7 @@ def add_tuning(to: LateParser) -> None:
 
 
 def add_inputs(to: LateParser) -> None:
-    """The options of commands that run an entry point once."""
+    """Add the options of commands that run an entry point once."""
     to.add_argument("--entry", default="", help="default: main")
     to.add_argument("--input", metavar="FILE", help="text, binary or .npy values; default: stdin")
     to.add_argument(
@@ -104,7 +104,7 @@ def add_inputs(to: LateParser) -> None:
 
 
 def add_maybe_inputs(to: LateParser) -> None:
-    """The options of commands that may run an entry point."""
+    """Add the options of commands that may run an entry point."""
     to.add_argument("--entry", default="", help="default: main")
     to.add_argument("--input", metavar="FILE", help="text, binary or .npy values")
     to.add_argument(
@@ -118,14 +118,14 @@ def add_maybe_inputs(to: LateParser) -> None:
 
 
 def add_certificate(to: LateParser) -> None:
-    """The option of all commands that prove something."""
+    """Add the option of commands that prove something."""
     to.add_argument(
         "--certificate", metavar="FILE", help="write what was proved, for `stridescope verify`"
     )
 
 
 def add_testing(to: LateParser) -> None:
-    """The options of commands that go through the tests in comments of programs."""
+    """Add the options of commands that run the tests in programs' comments."""
     add_tuning(to)
     to.set_defaults(file="", enable=[])
     to.add_argument("paths", nargs="+", metavar="FILE|FOLDER", help="programs, or all in one")

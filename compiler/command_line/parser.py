@@ -1,4 +1,4 @@
-"""The parser of the command line: of all commands, or of the one that is called."""
+"""Build the argument parser, for all commands or for the one that is called."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from compiler.command_line.table import COMMANDS
 
 
 class _Version(argparse.Action):
-    """Says which version this is; the server records it in links, and knows."""
+    """Prints the version; the server, which records it in links, knows it."""
 
     def __call__(self, *_: object) -> NoReturn:
         serve(["--version"])
 
 
 def parser(given: Sequence[str] | None = None) -> LateParser:
-    """A parser with the options of the command that is `given`, or of all commands."""
+    """Build a parser with the options of the command in `given`, or of all commands."""
     made = LateParser(
         prog="stridescope", description="A compiler explorer for data-parallel functional arrays."
     )

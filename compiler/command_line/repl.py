@@ -1,6 +1,6 @@
-"""`stridescope repl`: evaluates expressions line by line, over definitions that grow.
+"""`stridescope repl`: evaluate expressions line by line over a growing set of definitions.
 
-Over a FlatPack program they are in FlatPack. A worker evaluates what is typed, so that nothing that
+Over a FlatPack program they are in FlatPack. A worker evaluates the input, so that nothing that
 it does ends the session: an expression that takes too long is stopped with Ctrl-C, which starts
 another worker.
 """
@@ -49,7 +49,7 @@ class Session:
     path: str = ""
     program: str = ""
     declared: dict[str, str] = field(default_factory=dict)
-    """Declarations by what they declare, in order."""
+    """Declarations by the name that they declare, in order."""
     _worker: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Session:
@@ -59,14 +59,14 @@ class Session:
         self._end()
 
     def load(self, path: str) -> None:
-        """Begin anew with the definitions of a program. Raises what is wrong with it."""
+        """Start over with the definitions of a program. Raises the program's errors."""
         program = read_source(path)
         with_imports(program, os.path.normpath(path))
         self.program, self.path, self.declared = program, path, {}
         self._checked({})
 
     def take(self, text: str) -> None:
-        """Do what is typed. Errors are said."""
+        """Evaluate a line of input, or run its command; print errors."""
         try:
             if text.lstrip().startswith(":"):
                 name, _, rest = text.strip().partition(" ")
@@ -79,11 +79,11 @@ class Session:
             self.say(error.render(self._source(self.declared)))
 
     def declares(self, text: str) -> str:
-        """As `declares`, in the language of the program."""
+        """Like `declares`, in the language of the program."""
         return declares_flatpack(text) if self.path.endswith(FLATPACK) else declares(text)
 
     def is_unfinished(self, text: str) -> bool:
-        """Whether what is typed would be read on, in another line."""
+        """Return True if the input is incomplete, so that another line is read."""
         try:
             self.declares(text)
         except SyntaxError_ as error:
@@ -116,7 +116,7 @@ class Session:
         return "\n".join((self.program, *declared.values()))
 
     def _checked(self, declared: dict[str, str]) -> None:
-        """Take declarations, if the program is right with them."""
+        """Add declarations if the program type checks with them."""
         if self._ask({"op": "check"}, declared):
             self.declared = declared
 
@@ -126,7 +126,7 @@ class Session:
             self.say(answer["output"] or answer["type"])
 
     def _ask(self, asked: dict[str, Any], declared: dict[str, str]) -> dict[str, Any]:
-        """The worker's answer; {} for an error, which is said, and for one that was stopped."""
+        """Ask the worker; return {} for an interrupted request or an error, which is printed."""
         source = self._source(declared)
         program = with_imports(source, os.path.normpath(self.path or "repl.fut"))
         root = os.path.commonpath([*map(os.path.dirname, (program.main, *program.files))])
@@ -147,11 +147,11 @@ class Session:
         return {}
 
     def _typed(self, declared: dict[str, str]) -> dict[str, str]:
-        """What is declared, by the name that errors call it."""
+        """Return the declarations under the file names that errors use."""
         return {f"declaration {i}": text for i, text in enumerate(declared.values(), 1)}
 
     def _told(self, problem: dict[str, Any], declared: dict[str, str]) -> UserError:
-        """An error of the worker's. Lines of a declaration are counted from its own first one."""
+        """Convert a worker's error; lines of a declaration count from its own first line."""
 
         def place(given: list[Any] | None) -> Span:
             span = Span(*given) if given else NOWHERE
@@ -203,12 +203,12 @@ COMMANDS = tuple(line.split()[0] for line in HELP.splitlines() if line[0] == ":"
 
 
 def declares(text: str) -> str:
-    """What a text declares, "" for an expression. Raises what is wrong with it as what it seems."""
+    """Return the name that a text declares, "" for an expression. Raises syntax errors."""
     return _declares(text, parse_expression, lambda: map(_named, parse(text).decs))
 
 
 def declares_flatpack(text: str) -> str:
-    """As `declares`, in FlatPack."""
+    """Like `declares`, for FlatPack."""
 
     def declared() -> Iterator[str]:
         program = flatpack.parse(text)
@@ -240,7 +240,7 @@ def _declares(
 
 
 def _named(dec: decs.Dec) -> str:
-    """What a declaration declares, or how it begins."""
+    """Return the name of a declaration, or its beginning if it has none."""
     if isinstance(dec, decs.LocalDec):
         return _named(dec.dec)
     kind = {decs.TypeDec: "type ", decs.ModTypeDec: "module type ", decs.ModDec: "module "}
@@ -248,12 +248,12 @@ def _named(dec: decs.Dec) -> str:
 
 
 def without(declared: dict[str, str], name: str) -> dict[str, str]:
-    """Declarations without that of a name."""
+    """Return the declarations without that of a name."""
     return {other: text for other, text in declared.items() if other != name}
 
 
 def typed(read: Callable[[str], str], is_unfinished: Callable[[str], bool]) -> Iterator[str]:
-    """What is typed, whole expressions and declarations, until the input ends."""
+    """Yield whole expressions and declarations until the input ends."""
     while True:
         text, prompt = "", "> "
         try:
@@ -273,7 +273,7 @@ def typed(read: Callable[[str], str], is_unfinished: Callable[[str], bool]) -> I
 
 
 def serve(session: Session) -> None:
-    """Read from standard input until it ends; a terminal has a history and editing."""
+    """Read standard input until it ends; on a terminal with history and editing."""
     interactive = sys.stdin.isatty()
     if interactive:
         with contextlib.suppress(ImportError):

@@ -1,4 +1,4 @@
-"""Run a command and tell its errors, with the exit status that they have."""
+"""Run a command, and report its errors with their exit status."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from compiler.driver.answers import as_error, failure
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run one command; the answer is the exit status."""
+    """Run one command; return its exit status."""
     command = BY_NAME[args.command]
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # names of files may be no text

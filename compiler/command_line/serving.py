@@ -1,4 +1,4 @@
-"""`stridescope serve` and `links`: the server is a program of its own, not imported here."""
+"""`stridescope serve` and `links`: start the server, a program of its own."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import NoReturn
 
 
 def serve(arguments: Sequence[str]) -> NoReturn:
-    """Become the server."""
+    """Replace this process by the server."""
     os.execv(sys.executable, [sys.executable, "-m", "app.__main__", *arguments])
 
 
 def links(arguments: Sequence[str]) -> NoReturn:
-    """Become the command that looks after the server's links."""
+    """Replace this process by the command that maintains the server's links."""
     os.execv(sys.executable, [sys.executable, "-m", "app.links", *arguments])

@@ -10,18 +10,18 @@ from compiler.base.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command: its name, which is its module's as well, and what `--help` says of it."""
+    """A command: its name, also that of its module, and its line in `--help`."""
 
     name: str
     help: str
     on_deep_stack: bool = True
-    """Whether it runs in a thread in which programs may nest deeply."""
+    """Run it in a thread with a deep stack, for deeply nested programs."""
     by_server: bool = False
-    """Whether it belongs to the server, which is a program of its own (`serving.py`)."""
+    """It belongs to the server, a program of its own (`serving.py`)."""
 
     @property
     def module(self) -> Any:
-        """Import its module, with `add_options` and `run`."""
+        """Import its module, which has `add_options` and `run`."""
         return import_module(f"{__package__}.commands.{self.name}")
 
 

@@ -1,4 +1,4 @@
-r"""Format lines: how a node looks, for its printer and its parser alike.
+r"""Format lines: the concrete syntax of a node, shared by its printer and its parser.
 
     line   ::= row, newline, row ..        deeper indentation: further in
     row    ::= text or field ..
@@ -24,13 +24,13 @@ from compiler.base.errors import CompilerBug
 
 
 class Fixed(NamedTuple):
-    """Words and punctuation that stand there as they are."""
+    """Literal words and punctuation."""
 
     text: str
 
 
 class Slot(NamedTuple):
-    """A field, and the kind that it is written as; "" for its annotation's."""
+    """A field, and the kind that it is printed as; "" for that of its annotation."""
 
     field: str
     kind: str = ""
@@ -49,7 +49,7 @@ class Option(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Two tuples of the same length, item by item, with a text in between."""
+    """Two tuples of the same length, printed item by item with a text in between."""
 
     first: Slot
     between: str
@@ -60,7 +60,7 @@ Piece = Fixed | Slot | Option | Pairs
 
 
 class FormatRow(NamedTuple):
-    """What stands on one line, `indent` columns further in than the node."""
+    """The pieces of one line, `indent` columns further in than the node."""
 
     indent: int
     pieces: tuple[Piece, ...]
@@ -72,7 +72,7 @@ _PAIRS = re.compile(r"\*(\w+)(?::(\w+))?(\W+)(\w+)(?::(\w+))?")
 
 
 def read_format(line: str) -> tuple[FormatRow, ...]:
-    """The rows of a format line. Raises `CompilerBug` where it is malformed."""
+    """Parse a format line. Raises `CompilerBug` where it is malformed."""
     rows = []
     for text in line.split("\n"):
         bare = text.lstrip(" ")
@@ -103,7 +103,7 @@ def _pieces(row: str) -> Iterator[Piece]:
 
 
 def _closing(row: str, start: int) -> int:
-    """Where the brace ends that begins at `start`."""
+    """Return the index behind the brace that opens at `start`."""
     depth = 0
     for at in range(start, len(row)):
         depth += (row[at] == "{") - (row[at] == "}")
@@ -113,7 +113,7 @@ def _closing(row: str, start: int) -> int:
 
 
 def _joined(pieces: Iterator[Piece]) -> Iterator[Piece]:
-    """Pieces without two texts next to each other."""
+    """Merge neighbouring literal texts."""
     text = ""
     for piece in pieces:
         if isinstance(piece, Fixed):

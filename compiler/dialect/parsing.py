@@ -1,4 +1,4 @@
-"""A parser made of a language's format lines: the inverse of `printing.py`.
+"""Generate a parser from a language's format lines: the inverse of `printing.py`.
 
 The functions are written as Python text, one for each class of nodes, and compiled when a node of
 the class is first read.
@@ -16,7 +16,7 @@ from compiler.dialect.tokens import Tokens, words_of
 
 
 class TextReader(Protocol):
-    """What reads a language; its methods tell types of names and fields that are not in a line."""
+    """The reader of a language; its methods give types of names and fields that lines leave out."""
 
     tokens: Tokens
     types: dict[str, Any]
@@ -24,11 +24,11 @@ class TextReader(Protocol):
 
 _Pieces = tuple[Piece, ...]
 Read = Callable[[Any], Any]
-"""Reads what is next, by a `TextReader`."""
+"""Reads the next item with a `TextReader`."""
 
 
 class FormatParser:
-    """Reads nodes of a language.
+    """Parser of the nodes of a language.
 
     `reads` has a function for each kind of field that is no node, `wholes` for kinds that are read
     as a tuple; `by_hand` reads the nodes that no format line can describe. `forms` are the classes
@@ -54,11 +54,11 @@ class FormatParser:
 
     @property
     def words(self) -> Set[str]:
-        """The words that forms begin with."""
+        """Return the words that forms begin with."""
         return self._begun.keys()
 
     def _add(self, cls: type) -> None:
-        """A class among those that are told apart: by a word, or by what follows a name."""
+        """Register a class by its first word, or by the token behind its first field."""
         node = self._dialect.find(cls)
         table, words = self._begun, heads(node)
         if not words:
@@ -67,7 +67,7 @@ class FormatParser:
             table[head] = (*table.get(head, ()), cls)
 
     def form(self, p: TextReader) -> Any:
-        """Any of the forms, or None if none begins like that. Errors: a text that is malformed."""
+        """Read any of the forms, or return None if none begins here. Errors: a malformed text."""
         t = p.tokens
         found = self._begun.get(t.word, ())
         if not found and t.kind == "name":
@@ -75,7 +75,7 @@ class FormatParser:
         return self.first_of(p, found) if found else None
 
     def first_of(self, p: TextReader, classes: tuple[type, ...]) -> Any:
-        """A node of the first class that the text is one of.
+        """Read a node of the first class that matches.
 
         Once what is nested in a node has begun, no other class is tried. Raises `SyntaxError_`: of
         all classes', the error that is furthest in the text.
@@ -95,14 +95,14 @@ class FormatParser:
         raise best
 
     def read(self, p: TextReader, cls: type) -> Any:
-        """A node of that class. Errors: a text that is malformed."""
+        """Read a node of that class. Errors: a malformed text."""
         made = self._made.get(cls)
         if made is None:
             made = self._made[cls] = _Code(self, self._dialect, self._dialect.find(cls)).function()
         return made(p)
 
     def read_of(self, node: NodeSpec, slot: Slot | Option) -> tuple[Read, bool]:
-        """What reads a field, and whether that is asked for each item."""
+        """Return the reader of a field, and True if it reads one item of many."""
         spec = node.field(slot.field)
         kind = slot.kind or spec.kind
         if kind in self._wholes:
@@ -117,7 +117,7 @@ class FormatParser:
         raise CompilerBug(f"{node.cls.__name__}: nobody reads a `{kind}`: {node.line!r}")
 
     def _any_of(self, classes: tuple[type, ...]) -> Read:
-        """What reads a node of one of the classes, which begin with different words."""
+        """Return a reader for a node of one of the classes, which begin with different words."""
 
         def read(p: TextReader) -> Any:
             begun = [c for c in classes if p.tokens.word in heads(self._dialect.find(c))]
@@ -127,7 +127,7 @@ class FormatParser:
 
 
 def heads(node: NodeSpec) -> tuple[str, ...]:
-    """The tokens that a node's text may begin with; none if it begins with a field."""
+    """Return the tokens that a node's text may begin with; none if it begins with a field."""
     if node.traits.begins:
         return node.traits.begins
     first = next(node.pieces(), None)
@@ -139,7 +139,7 @@ def heads(node: NodeSpec) -> tuple[str, ...]:
 
 
 def _second(node: NodeSpec) -> tuple[str, ...]:
-    """What follows the field that a line begins with. Raises `CompilerBug` if nothing does."""
+    """Return the token behind the first field of a line. Raises `CompilerBug` if there is none."""
     pieces = node.rows[0].pieces
     if len(pieces) < 2 or not isinstance(pieces[1], Fixed):
         raise CompilerBug(f"nothing tells where {node.cls.__name__} begins: {node.line!r}")
@@ -147,7 +147,7 @@ def _second(node: NodeSpec) -> tuple[str, ...]:
 
 
 class _Code:
-    """The text of a function that reads nodes of one class."""
+    """Builds the Python source of a function that reads nodes of one class."""
 
     def __init__(self, forms: FormatParser, dialect: Dialect, node: NodeSpec) -> None:
         self._forms = forms
@@ -155,13 +155,12 @@ class _Code:
         self._node = node
         self._names: dict[str, Any] = {"cls": node.cls}
         self._given: list[str] = []
-        """The fields that have been read."""
+        """Fields read so far."""
         self._lines = ["t = p.tokens"]
         self._bound: set[str] = set()
-        """The fields whose names have their types."""
+        """Fields whose names have their types."""
 
     def function(self) -> Read:
-        """The function."""
         node = self._node
         if not node.rows:
             raise CompilerBug(f"{node.cls.__name__} has no format line")
@@ -187,12 +186,12 @@ class _Code:
         return name
 
     def _asked(self, question: str) -> str:
-        """A call of a method of the parser, with fields."""
+        """Return the source of a call of a parser's method with fields."""
         method, *fields = question.split()
         return f"p.{method}({', '.join(f'f_{field}' for field in fields)})"
 
     def _bind(self) -> None:
-        """Tell the types of what the node binds."""
+        """Emit the type declarations of bound names."""
         for field, question in (self._node.traits.binds or {}).items():
             if field in self._bound:
                 continue
@@ -206,7 +205,7 @@ class _Code:
                 self._lines.append(f"p.types[f_{field}] = {self._asked(question)}")
 
     def _piece(self, piece: Piece, before: _Pieces, after: _Pieces, below: _Pieces) -> None:
-        """Read a piece of a row; `below` is the next row."""
+        """Emit code that reads a piece of a row; `below` is the next row."""
         match piece:
             case Fixed(text):
                 if before or not self._is_repeated(after):
@@ -222,7 +221,7 @@ class _Code:
                 self._pairs(first, between, second, after or below)
 
     def _is_repeated(self, rest: _Pieces) -> bool:
-        """Whether a row is that text and a tuple of nodes, and so there for each of them."""
+        """Return True for a row of a text and a tuple of nodes, which repeats for each of them."""
         if len(rest) != 1 or not isinstance(rest[0], Slot):
             return False
         nested = self._dialect.is_nested_slot(self._node, rest[0])
@@ -244,7 +243,7 @@ class _Code:
             self._lines.append(f"f_{field} = tuple(f_{field})")
 
     def _repeated(self, slot: Slot, name: str, before: _Pieces) -> None:
-        """Items as long as the word is there that a row begins with, or the item."""
+        """Emit a loop that reads items while the row's first word (or the item's) comes next."""
         field = slot.field
         if before and isinstance(before[0], Fixed):
             (word,) = words_of(before[0].text)
@@ -272,7 +271,7 @@ class _Code:
             self._lines += ["else:", *(f"    {n}" for n in _needs(words_of(piece.otherwise)))]
 
     def _optional(self, piece: Option) -> list[str]:
-        """Statements that read the value of a field that may be missing."""
+        """Return statements that read the value of an optional field."""
         field = piece.field
         read, each = self._forms.read_of(self._node, piece)
         one = f"{self._name(read)}(p)"
@@ -291,12 +290,12 @@ class _Code:
 
 
 def _needs(words: Iterable[str]) -> list[str]:
-    """Statements that step over words."""
+    """Return statements that consume words."""
     return [f"t.need({word!r})" for word in words]
 
 
 def _listed(step: str, after: _Pieces) -> list[str]:
-    """Statements that read items with commas, up to the text behind them."""
+    """Return statements that read items with commas, up to the text behind them."""
     end = after[0] if after else None
     if not isinstance(end, Fixed) or not words_of(end.text):
         raise CompilerBug("nothing tells where a tuple of a format line ends")

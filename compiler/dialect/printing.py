@@ -1,4 +1,4 @@
-"""A printer made of a language's format lines.
+"""Generate a printer from a language's format lines.
 
 The functions are written as Python text, one for each class of nodes, and compiled when a node of
 the class is first shown: a loop over a line's pieces takes twice as long.
@@ -19,14 +19,14 @@ Show = Callable[[Any], str]
 
 
 Block = Callable[["TextLines", int, str, Any, Prov], str | None]
-"""Print lines of a value in a column, behind a text; give what begins the line behind them, if any.
+"""Prints a value behind a text in a column; returns the beginning of the line below, if any.
 
-The last argument is what the first line came from, if that is not what the statement came from.
+The last argument is the provenance of the first line, if not that of the statement.
 """
 
 
 class TextLines:
-    """The lines so far, and the statement that the next ones belong to."""
+    """The lines so far, and the statement of the next ones."""
 
     __slots__ = ("lines", "node", "src", "stms")
 
@@ -37,11 +37,11 @@ class TextLines:
         self.src: Prov = ()
 
     def line(self, indent: int, text: str, src: Prov = ()) -> None:
-        """Add a line of the current statement; `src` is what it came from, if told."""
+        """Add a line of the current statement; `src` overrides its provenance."""
         self.lines.append(Line(" " * indent + text, src or self.src, self.node))
 
     def begin(self, stm: Any, src: Prov) -> None:
-        """Let the next lines belong to a statement, which gets the next number."""
+        """Start the lines of a statement and give it the next number."""
         self.src, self.node = src, len(self.stms)
         self.stms.append(stm)
 
@@ -50,7 +50,7 @@ _BLOCK = "out, at, head, x, src"
 
 
 class _Table(dict[type, Any]):
-    """Functions by classes, each made when it is first asked for."""
+    """Functions by class, each made when it is first asked for."""
 
     def __init__(self, make: Callable[[type], Any], given: Mapping[type, Any]) -> None:
         super().__init__(given)
@@ -62,7 +62,7 @@ class _Table(dict[type, Any]):
 
 
 class Printer:
-    """Prints nodes of a language.
+    """Printer of the nodes of a language.
 
     `shows` has a function for each kind of field that is no node, `wholes` for kinds that take a
     tuple as a whole, `blocks` for those that are printed on several lines. `by_hand` prints the
@@ -83,19 +83,19 @@ class Printer:
         self._wholes = wholes
         self._blocks = blocks
         self.flat: Mapping[type, Show | None] = _Table(self._flat, flat)
-        """What shows a node on one line, by its class; None for nodes with others inside."""
+        """Printers of nodes on one line, by class; None for nodes with nested ones."""
         self.nested: Mapping[type, Block] = _Table(self._nested, by_hand)
-        """What prints a node with others inside."""
+        """Printers of nodes with nested ones."""
 
     def text(self, node: object) -> str:
-        """A node on one line."""
+        """Print a node on one line."""
         show = self.flat[type(node)]
         if show is None:
             raise CompilerBug(f"{type(node).__name__} is not written on one line")
         return show(node)
 
     def block(self, out: TextLines, at: int, head: str, value: Any, src: Prov) -> str | None:
-        """A node with others inside."""
+        """Print a node with nested ones."""
         return self.nested[type(value)](out, at, head, value, src)
 
     def _flat(self, cls: type) -> Any:
@@ -118,7 +118,7 @@ class Printer:
         return code.function(_BLOCK, lines)
 
     def show_of(self, node: NodeSpec, slot: Slot | Option) -> tuple[Show, bool]:
-        """What shows a field, and whether that is asked for each item."""
+        """Return the printer of a field, and True if it prints one item of many."""
         spec = node.field(slot.field)
         kind = slot.kind or spec.kind
         if kind in self._wholes:
@@ -130,13 +130,13 @@ class Printer:
         raise CompilerBug(f"{node.cls.__name__}: nobody shows a `{kind}`: {node.line!r}")
 
     def block_of(self, node: NodeSpec, slot: Slot | Option) -> Block:
-        """What prints a field that is printed on several lines."""
+        """Return the printer of a field that takes several lines."""
         kind = slot.kind or node.field(slot.field).kind
         return self._blocks.get(kind, self.block)
 
 
 class _Code:
-    """The text of a function that prints the nodes of one class."""
+    """Builds the Python source of a function that prints the nodes of one class."""
 
     def __init__(self, printer: Printer, node: NodeSpec) -> None:
         self._printer = printer
@@ -145,20 +145,20 @@ class _Code:
         self.is_nested = printer._dialect.is_nested_slot
 
     def function(self, params: str, lines: list[str]) -> Any:
-        """The function with those lines."""
+        """Compile a function with those parameters and lines."""
         body = "\n".join(f"    {line}" for line in lines or ["pass"])
         source = f"def show({params}):\n{body}"
         exec(compile(source, f"{__file__} ({self._node.cls.__name__})", "exec"), self._names)
         return self._names["show"]
 
     def name(self, value: Any) -> str:
-        """A name for a value."""
+        """Bind a value to a new name in the compiled function."""
         name = f"k{len(self._names)}"
         self._names[name] = value
         return name
 
     def text(self, pieces: tuple[Piece, ...]) -> str:
-        """An expression for the text of pieces, none of which is printed on several lines."""
+        """Return an expression for the text of pieces that fit on one line."""
         terms: list[str] = []
         for plain, piece in map(self._term, pieces):
             if plain and terms and terms[-1].startswith('f"'):
@@ -168,7 +168,7 @@ class _Code:
         return " + ".join(terms) or '""'
 
     def _term(self, piece: Piece) -> tuple[bool, str]:
-        """What stands in a text for a piece; or an expression, for one that may be missing."""
+        """Return (True, f-string part) for a piece, or (False, expression) for an optional one."""
         match piece:
             case Fixed(text):
                 return True, _quoted(text)
@@ -186,7 +186,7 @@ class _Code:
                 return False, f'(f"{there}" if {self.condition(piece)} else {otherwise!r})'
 
     def condition(self, piece: Option) -> str:
-        """An expression for whether an optional field is there."""
+        """Return a condition that is true where an optional field is present."""
         default = self._node.field(piece.field).default
         if default is None:
             return f"x.{piece.field} is not None"
@@ -203,7 +203,7 @@ class _Code:
         return f"join(map({name}, {value}))" if each else f"{name}({value})"
 
     def row(self, row: FormatRow, is_first: bool) -> list[str]:
-        """Statements that print a row."""
+        """Return statements that print a row."""
         at = f"at + {row.indent}" if row.indent else "at"
         before: list[Piece] = []
         lines: list[str] = []
@@ -225,7 +225,7 @@ class _Code:
         return isinstance(piece, Slot | Option) and self.is_nested(self._node, piece)
 
     def _block(self, piece: Slot | Option, at: str, head: str, src: str) -> list[str]:
-        """Statements that print a field on several lines, behind a text."""
+        """Return statements that print a field on several lines, behind a text."""
         name = self.name(self._printer.block_of(self._node, piece))
         value = f"x.{piece.field}"
         if isinstance(piece, Option):
@@ -245,7 +245,7 @@ def _sum(first: str, second: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """What stands for a text inside of an f-string."""
+    """Escape a text for use inside an f-string."""
     for mark, escaped in (("\\", "\\\\"), ('"', '\\"'), ("{", "{{"), ("}", "}}")):
         text = text.replace(mark, escaped)
     return text

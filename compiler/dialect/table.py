@@ -1,4 +1,4 @@
-"""A language: its nodes, each with its format line, and what follows from the two."""
+"""The table of a language: nodes with format lines, and facts derived from them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _C = TypeVar("_C", bound=type)
 _MANY = re.compile(r"tuple\[(.*), ?\.\.\.\]", re.DOTALL)
 _WORD = re.compile(r"[^\W\d]\w*")
 NOTHING = object()
-"""The default of a field that has none."""
+"""Marks a field without a default."""
 
 
 class FieldSpec(NamedTuple):
-    """A field of a node: `kind` is its annotation, of its items if `many` may stand in it."""
+    """A field of a node: `kind` is its annotation, or that of its items if `many`."""
 
     name: str
     kind: str
@@ -28,28 +28,28 @@ class FieldSpec(NamedTuple):
 
 
 class NodeTraits(NamedTuple):
-    """What holds of all nodes of a class."""
+    """Traits shared by all nodes of a class."""
 
     begins: tuple[str, ...] = ()
     """The words that it may begin with, if it has no format line."""
     bare: bool = False
-    """A statement by itself, which binds nothing."""
+    """True for a statement that binds nothing."""
     binds: Mapping[str, str] | None = None
-    """For fields with names that are bound: what a parser asks for their type, of which fields."""
+    """For fields that bind names: the parser's query for their types, and its arguments."""
     called: str | None = None
-    """What messages call what it does, or what it makes."""
+    """Its action or result, as messages name it."""
     fails: Any = None
-    """When it fails where its parts do not, as its language says that."""
+    """Its own condition of failure (apart from its parts'), in the terms of its language."""
     views: str | None = None
-    """The field with the array whose elements the result is, in the same memory if possible."""
+    """The field with the array that the result is a view of, in the same memory if possible."""
     overwrites: str | None = None
-    """Where the arrays stand that it writes to itself: a path of fields, with dots between."""
+    """Path of fields, joined by dots, to the arrays that it overwrites."""
     parts: str | None = None
-    """What a visitor does with which fields, in order: `method:field ..`."""
+    """Methods that a visitor calls with fields, in order: `method:field ..`."""
     method: str | None = None
-    """The method of `NodeRules` that gets nodes of the class."""
+    """The method of `NodeRules` that receives nodes of the class."""
     finds: Mapping[str, str] | None = None
-    """For fields that are not in the line: what a parser asks itself, and of which fields."""
+    """For fields that are not in the line: the parser's query, and its arguments."""
 
 
 class NodeSpec:
@@ -64,21 +64,21 @@ class NodeSpec:
         }
         self.rows = read_format(line) if line else ()
         self.parts = tuple(_pair(text) for text in (traits.parts or "").split())
-        """Pairs of a visitor's method and the field that it gets."""
+        """Pairs of a visitor's method and the field that it receives."""
         for name in (*self.written(), *(field for _, field in self.parts)):
             self.field(name)
         if line:
             self._complete()
 
     def field(self, name: str) -> FieldSpec:
-        """A field by its name. Raises `CompilerBug` if there is none."""
+        """Return a field by name. Raises `CompilerBug` if there is none."""
         found = self.fields.get(name)
         if found is None:
             raise CompilerBug(f"{self.cls.__name__} has no field `{name}`: {self.line!r}")
         return found
 
     def written(self) -> Iterator[str]:
-        """The fields that its line has, in order."""
+        """Yield the fields of its line, in order."""
         for row in self.rows:
             for piece in row.pieces:
                 if isinstance(piece, Pairs):
@@ -87,7 +87,7 @@ class NodeSpec:
                     yield piece.field
 
     def _complete(self) -> None:
-        """Check that what is read has a value for each field."""
+        """Check that every field is on the line, found by the parser, or has a default."""
         written = list(self.written())
         if len(set(written)) < len(written):
             raise CompilerBug(f"{self.cls.__name__} has a field twice: {self.line!r}")
@@ -102,12 +102,12 @@ class NodeSpec:
                 raise CompilerBug(f"{self.cls.__name__}: `{piece.field}` has no default")
 
     def pieces(self) -> Iterator[Piece]:
-        """What its line consists of."""
+        """Yield the pieces of its line."""
         for row in self.rows:
             yield from row.pieces
 
     def words(self) -> set[str]:
-        """All words of its line."""
+        """Return all words of its line."""
         found: set[str] = set()
         for piece in self.pieces():
             texts = (
@@ -136,7 +136,7 @@ def _default(field: Any) -> Any:
 
 
 class Dialect:
-    """The nodes of a language by their classes; one that extends another has those as well.
+    """The nodes of a language by their classes; one that extends another has its nodes as well.
 
     `blocks` are the kinds of fields that are printed on several lines.
     """
@@ -152,7 +152,7 @@ class Dialect:
     def node(self, line: str = "", **traits: Any) -> Callable[[_C], _C]:
         """Register a dataclass with its format line; one without has no text of its own.
 
-        Raises `CompilerBug` where the line is malformed, or does not have all fields.
+        Raises `CompilerBug` where the line is malformed or lacks fields.
         """
 
         def register(cls: _C) -> _C:
@@ -163,7 +163,7 @@ class Dialect:
 
     @cached_property
     def nodes(self) -> Mapping[type, NodeSpec]:
-        """All nodes, those of its own first."""
+        """Return all nodes, those of its own first."""
         return {**self.own, **(self.extends.nodes if self.extends else {})}
 
     @cached_property
@@ -172,30 +172,30 @@ class Dialect:
         return {**above, **{cls.__name__: cls for cls in self.own}}
 
     def find(self, cls: type) -> NodeSpec:
-        """A class of nodes. Raises `CompilerBug` if the language has none such."""
+        """Return the entry of a class. Raises `CompilerBug` if the language lacks it."""
         found = self.nodes.get(cls)
         if found is None:
             raise CompilerBug(f"{self.name} has no node {cls.__name__}")
         return found
 
     def classes(self, kind: str) -> tuple[type, ...]:
-        """The classes of nodes that an annotation stands for: one, those of a union, or none."""
+        """Return the node classes of an annotation: one, those of a union, or none."""
         names = [name.strip() for name in kind.split("|")]
         found = tuple(self._by_name[name] for name in names if name in self._by_name)
         return found if len(found) == len(names) else ()
 
     def trait(self, name: str) -> Mapping[type, Any]:
-        """A trait of all classes that have it."""
+        """Return the values of a trait, by the classes that have it."""
         found = {cls: getattr(node.traits, name) for cls, node in self.nodes.items()}
         return {cls: value for cls, value in found.items() if value is not None}
 
     @property
     def parts(self) -> Mapping[type, tuple[tuple[str, str], ...]]:
-        """What visitors do with the fields of the classes that say so."""
+        """Return the visitor parts of the classes that declare them."""
         return {cls: self.nodes[cls].parts for cls in self.trait("parts")}
 
     def fields_of(self, kind: str) -> Mapping[type, tuple[str, ...]]:
-        """For classes that have some the fields of a kind, such as those with statements."""
+        """Return the fields of a kind by class, such as those that hold statements."""
         found = {
             cls: tuple(spec.name for spec in node.fields.values() if spec.kind == kind)
             for cls, node in self.nodes.items()
@@ -203,16 +203,16 @@ class Dialect:
         return {cls: names for cls, names in found.items() if names}
 
     def words(self) -> Set[str]:
-        """All words that its format lines have."""
+        """Return all words of its format lines."""
         return frozenset().union(*(node.words() for node in self.nodes.values()))
 
     def is_nested(self, node: NodeSpec) -> bool:
-        """Whether nodes of a class are printed on several lines."""
+        """Return True if nodes of a class are printed on several lines."""
         slots = (p for p in node.pieces() if isinstance(p, Slot | Option))
         return len(node.rows) != 1 or any(self.is_nested_slot(node, slot) for slot in slots)
 
     def is_nested_slot(self, node: NodeSpec, slot: Slot | Option) -> bool:
-        """Whether a field is printed on several lines."""
+        """Return True if a field is printed on several lines."""
         kind = slot.kind or node.field(slot.field).kind
         if kind in self.blocks:
             return True

@@ -1,4 +1,4 @@
-"""The tokens of text forms, and a cursor over them with errors at positions."""
+"""Tokens of text forms, and a cursor over them that reports errors with positions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Tokens:
         self._at = 0
         self.kind, self.text, _ = self._all[0]
         self.committed = 0
-        """The last token from where on no other form is tried."""
+        """The token from which on no other form is tried."""
 
     def _split(self, source: str) -> list[Token]:
         tokens: list[Token] = []
@@ -67,38 +67,38 @@ class Tokens:
 
     @property
     def place(self) -> int:
-        """The number of the current token."""
+        """Return the number of the current token."""
         return self._at
 
     def back(self, place: int) -> None:
-        """Go back to the token of that number."""
+        """Go back to the token with that number."""
         self._at = place
         self.kind, self.text, _ = self._all[place]
 
     @property
     def word(self) -> str:
-        """The operator or word that comes next, of the language's own or not; "" for all else.
+        """Return the next operator or word, reserved or not; "" for any other token.
 
-        A name in backquotes is none.
+        A name in backquotes is not a word.
         """
         if self.kind == "name":
             return "" if self._source[self._all[self._at].at] == "`" else self.text
         return self.text if self.kind in ("op", "word") else ""
 
     def take_word(self, text: str) -> bool:
-        """Step over an operator or word if it is there."""
+        """Consume an operator or word if it is next; return True if so."""
         found = self.word == text
         if found:
             self.next()
         return found
 
     def need(self, text: str) -> None:
-        """Step over an operator or word, or fail."""
+        """Consume an operator or word. Raises an error if another token is next."""
         if not self.take_word(text):
             self.fail(f"expected `{text}`")
 
     def next(self) -> str:
-        """Step over the current token and give its text."""
+        """Consume the current token and return its text."""
         text = self.text
         if self.kind != "end":
             self._at += 1
@@ -106,29 +106,29 @@ class Tokens:
         return text
 
     def peek(self) -> Token:
-        """Look at the token after the current one."""
+        """Return the token after the current one."""
         return self._all[min(self._at + 1, len(self._all) - 1)]
 
     def take(self, text: str) -> bool:
-        """Step over the operator or keyword `text` if it is there."""
+        """Consume the operator or keyword `text` if it is next; return True if so."""
         if self.text == text and self.kind in ("op", "word"):
             self.next()
             return True
         return False
 
     def expect(self, text: str) -> None:
-        """Step over the operator or keyword `text`, or fail."""
+        """Consume the operator or keyword `text`, or fail."""
         if not self.take(text):
             self.fail(f"expected `{text}`")
 
     def name(self, what: str = "a name") -> str:
-        """Step over a name, or fail."""
+        """Consume a name, or fail."""
         if self.kind != "name":
             self.fail(f"expected {what}")
         return self.next()
 
     def integer(self, what: str = "a number") -> int:
-        """Step over an integer without a suffix, with its sign, or fail."""
+        """Consume an integer without a suffix, with its sign, or fail."""
         negative = self.take("-")
         if not self.text.isdigit():
             self.fail(f"expected {what}")
@@ -136,7 +136,7 @@ class Tokens:
         return -value if negative else value
 
     def string(self) -> str:
-        """Step over a text in double quotes, or fail."""
+        """Consume a string in double quotes, or fail."""
         if self.kind != "string":
             self.fail("expected a text in double quotes")
         return str(json.loads(self.next(), strict=False))
@@ -153,7 +153,7 @@ class Tokens:
 
     @cached_property
     def _lines(self) -> list[int]:
-        """Where the lines begin."""
+        """Return the offsets at which lines begin."""
         return [0, *(match.end() for match in re.finditer("\n", self._source))]
 
     def _error(self, message: str, start: int, end: int) -> SyntaxError_:
@@ -165,5 +165,5 @@ class Tokens:
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """The tokens of a text without strings and quoted names."""
+    """Split a text into tokens; strings and quoted names are not recognised."""
     return tuple(m[0] for m in _TOKEN.finditer(text) if m.lastgroup != "space")

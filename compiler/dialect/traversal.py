@@ -1,7 +1,7 @@
-"""Going over the nodes of a language: functions made from the fields of its nodes.
+"""Generate traversals of a language from the fields of its nodes.
 
-The functions are written as Python text and compiled once, as `dataclasses` does it: much of
-compiling is going over programs, and a loop over the fields of a node takes twice as long.
+The functions are written as Python text and compiled once, as in `dataclasses`: much of
+compiling is traversal, and a loop over the fields of a node takes twice as long.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ Visitor = Callable[[Any, Use, Use], object]
 
 
 class Leaf(NamedTuple):
-    """A name, polynomial or scalar expression; `hook` is what a rewriter calls it."""
+    """A name, polynomial or scalar expression; `hook` is the rewriter's method for it."""
 
     hook: str
 
 
 class SubNode(NamedTuple):
-    """A node of the class of that name, or of any class if it is empty."""
+    """A node of the named class, or of any class if the name is empty."""
 
     cls: str = ""
 
@@ -47,10 +47,10 @@ Part = Leaf | SubNode | Each | Both
 
 
 class Traversal:
-    """Functions that go over the nodes of a language, by their classes.
+    """Visitors and rewriters of a language, by node class.
 
-    `parts` says for kinds of fields what they are, None for plain data; a node's class needs no
-    line there. `bodies` are the classes that a rewriter has a function for, by its name. Nodes of
+    `parts` maps kinds of fields to their parts, None for plain data; a node's class needs no
+    entry. `bodies` are the classes that a rewriter has a function for, by its name. Nodes of
     `leaves` are handed whole to the rewriter's function `se`. `by_hand` is the text of functions
     `visit_X`, `own_X` and `rewrite_X` that take the place of those that would be made, and of those
     for values of the classes `others`.
@@ -69,37 +69,37 @@ class Traversal:
         self._parts = parts
         self.bodies = bodies
         self.classes = {cls.__name__: cls for cls in dialect.nodes}
-        """All classes of nodes, by their names."""
+        """All classes of nodes by name."""
         found = self._compiled(leaves, _BY_HAND + by_hand, others)
         every = self.classes | dict(others)
         self.visit: dict[type, Visitor] = {c: found[f"visit_{n}"] for n, c in every.items()}
-        """For each class what goes over all names in a node."""
+        """By class: visits all names in a node."""
         self.own: dict[type, Visitor] = {
             cls: found.get(f"own_{name}") or found[f"visit_{name}"] for name, cls in every.items()
         }
-        """The same without going into bodies."""
+        """By class: visits the names of a node outside its bodies."""
         self.rewrite: dict[type, Callable[[Any, Any], Any]] = {
             cls: found["rewrite_se" if cls in leaves else f"rewrite_{name}"]
             for name, cls in every.items()
         }
-        """For each class what applies a rewriter to a node."""
+        """By class: applies a rewriter to a node."""
         inside = {self.classes[name]: found[f"inside_{name}"] for name in bodies}
         self.inside: dict[type, Callable[[Any, Any], Any]] = self.rewrite | inside
-        """The same for the parts of a node, whatever the rewriter does to the node itself."""
+        """By class: applies a rewriter to the parts of a node, not to the node itself."""
         self.children: dict[type, Callable[[Any, Callable[[Any], object]], object]] = {
             cls: found[f"bodies_{name}"]
             for name, cls in self.classes.items()
             if f"bodies_{name}" in found
         }
-        """For classes with bodies what calls a function on each of them, in order."""
+        """By class with bodies: calls a function on each of them, in order."""
         self.map_tuple: Callable[[Any, Callable[[Any], Any]], Any] = found["map_tuple"]
-        """Apply a function to the items of a tuple; the same tuple if nothing changes."""
+        """Apply a function to the items of a tuple; return the same tuple if nothing changes."""
         found.update(VISIT=self.visit, OWN=self.own, REWRITE=self.rewrite)
 
     def _compiled(
         self, leaves: Set[type], by_hand: str, others: Mapping[str, type]
     ) -> dict[str, Any]:
-        """All functions, by name: `visit_X`, `own_X`, `bodies_X`, `rewrite_X` for a class X."""
+        """Compile all functions: `visit_X`, `own_X`, `bodies_X`, `rewrite_X` for a class X."""
         rewriters = _Rewriters(self)
         lines: list[str] = []
         for name, cls in self.classes.items():
@@ -117,7 +117,7 @@ class Traversal:
         return found
 
     def fields(self, node: NodeSpec) -> Iterator[tuple[str, Part | None]]:
-        """The fields of a node, each with what it is; None for plain data."""
+        """Yield the fields of a node with their parts; None for plain data."""
         for name, spec in node.fields.items():
             yield name, self._part(node, spec)
 
@@ -149,7 +149,7 @@ class Traversal:
         return [f"def {name}_{node.cls.__name__}(x, use, bind):", *_indented(lines or ["pass"])]
 
     def _visit(self, part: Part, x: str, depth: int, own: bool) -> list[str]:
-        """Statements that visit a part `x`; `own`: without going into bodies."""
+        """Return statements that visit a part `x`; `own`: without entering bodies."""
         table, name = ("OWN", "own") if own else ("VISIT", "visit")
         item = f"x{depth}"
         match part:
@@ -177,7 +177,7 @@ class Traversal:
     # --- bodies --------------------------------------------------------------------------------
 
     def _bodies_in(self, node: NodeSpec) -> list[str]:
-        """Statements that call `keep` on the bodies of a node `x`, in order."""
+        """Return statements that call `keep` on the bodies of a node `x`, in order."""
         lines: list[str] = []
         for name, part in self.fields(node):
             one, x = (part.part, "item") if isinstance(part, Each) else (part, f"x.{name}")
@@ -193,7 +193,7 @@ class Traversal:
         return lines
 
     def _has_bodies(self, name: str, above: Set[str] = frozenset()) -> bool:
-        """Whether a node of a class has bodies inside, itself or by fields of known classes."""
+        """Return True if a class is a body, or has one in fields of known classes."""
         if name in self.bodies or name in above:
             return name in self.bodies
         parts = (part for _, part in self.fields(self._dialect.find(self.classes[name])))
@@ -206,16 +206,16 @@ class Traversal:
 
 
 class _Rewriters:
-    """Functions `f(x, r)` for parts, as they are needed."""
+    """Generates functions `f(x, r)` for parts on demand."""
 
     def __init__(self, traversal: Traversal) -> None:
         self.lines: list[str] = []
         self._traversal = traversal
         self._named: dict[str, str] = {}
-        """By what a part is written as, with the classes of which equal tuples may be."""
+        """Names of the functions, by the `repr` of the part."""
 
     def name(self, part: Part) -> str:
-        """What the function for a part is called."""
+        """Return the name of the function for a part, generating it first."""
         key = repr(part)
         if key not in self._named:
             self._named[key] = self._define(part)
@@ -240,7 +240,7 @@ class _Rewriters:
         return [f"return {self.value(part, 'x')}"]
 
     def value(self, part: Part, x: str) -> str:
-        """An expression for what becomes of a part `x`."""
+        """Return an expression for the rewritten part `x`."""
         match part:
             case Leaf("prov"):
                 return f"({x} if r.prov is None or not {x} else r.prov({x}))"
@@ -253,7 +253,7 @@ class _Rewriters:
         return f"{self.name(part)}({x}, r)"
 
     def node(self, node: NodeSpec) -> None:
-        """The function for one class of nodes."""
+        """Generate the function for one class of nodes."""
         name, bodies = node.cls.__name__, self._traversal.bodies
         parts = {field: part for field, part in self._traversal.fields(node) if part is not None}
         lines = [f"{field} = {self.value(part, f'x.{field}')}" for field, part in parts.items()]

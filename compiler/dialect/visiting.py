@@ -1,7 +1,7 @@
-"""Classes whose methods get nodes, or the fields that nodes have as their `parts`.
+"""Visitor classes, whose methods receive nodes or the fields in their `parts`.
 
-What stands in a field says the name of the method that gets it: `reads:block` of a node that reads
-memory, `bind:name` of one that binds a name. Which method gets a node says its `method`.
+The trait `parts` pairs methods with fields: `reads:block` of a node that reads
+memory, `bind:name` of one that binds a name. The trait `method` names the method for a node.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import Any, ClassVar
 from compiler.dialect.table import Dialect
 
 Parts = Mapping[type, tuple[tuple[str, str], ...]]
-"""For classes of nodes pairs of a method and the field that it gets, in order."""
+"""By node class: pairs of a method and the field that it receives, in order."""
 Visits = Mapping[type, Callable[[Any, Any], None]]
-"""For each class of nodes what calls a visitor's methods."""
+"""By node class: a function that calls a visitor's methods."""
 
 
 class NodeVisitor:
-    """Goes over nodes. Methods get what is in a field, and the node.
+    """Visitor of nodes. Methods receive the content of a field, and the node.
 
-    A class that extends this one says which methods there are: they only go on, to each other or to
-    the nodes inside (`into_nodes`). Where nothing comes of a method of a visitor, it is not called.
+    A direct subclass declares the methods: they only go on, to each other or to
+    nested nodes (`into_nodes`). A method that has no effect in a visitor is not called.
     """
 
     parts: ClassVar[Parts]
@@ -32,20 +32,20 @@ class NodeVisitor:
         cls.visits = _visits(cls)
 
     def visit(self, node: object) -> None:
-        """All parts of a node, in order."""
+        """Visit all parts of a node, in order."""
         self.visits[type(node)](self, node)
 
 
 class NodeRules:
-    """Does something with each statement of a language, by the method that its class names.
+    """Dispatches each statement of a language to the method that its class names.
 
-    `language` says which; a class has methods for those of its statements that it may meet.
+    `language` is its dialect; a subclass needs methods for the statements that it may meet.
     """
 
     __slots__ = ()
     language: ClassVar[Dialect]
     rules: ClassVar[Visits]
-    """The methods of the class itself, by classes of nodes."""
+    """Methods of the class itself, by node class."""
 
     def __init_subclass__(cls) -> None:
         named = cls.language.trait("method")
@@ -53,7 +53,7 @@ class NodeRules:
 
 
 def _visits(cls: type[NodeVisitor]) -> Visits:
-    """What visits nodes: functions written as text, since there are many nodes."""
+    """Generate the functions that visit nodes."""
     lines: list[str] = []
     for number, pairs in enumerate(cls.parts.values()):
         calls = [
@@ -68,7 +68,7 @@ def _visits(cls: type[NodeVisitor]) -> Visits:
 
 
 def _is_idle(cls: type[NodeVisitor], method: str) -> bool:
-    """Whether a method only goes on to nothing, and so do those that it calls."""
+    """Return True if a method and those that it calls do nothing."""
     if method in cls.into_nodes:
         return False
     first = cls.__mro__[cls.__mro__.index(NodeVisitor) - 1]

@@ -1,1 +1,1 @@
-"""The order of stages, the targets, and every question that may be asked of a program."""
+"""The pipeline of stages, the targets, and every operation on a program."""

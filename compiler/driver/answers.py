@@ -1,4 +1,4 @@
-"""Errors, remarks, lines and entry points as plain data."""
+"""Convert errors, remarks, lines and entry points to plain data."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _NO_FILES: Mapping[str, str] = MappingProxyType({})
 
 
 def failure(error: CompileError, source: str = "", files: Mapping[str, str] = _NO_FILES) -> Failure:
-    """An answer that says what went wrong; `errors` has all that one run found, in order."""
+    """Make the answer for an error; `errors` holds all errors of the run, in order."""
     found = [error_json(e, source, files) for e in (error, *error.others)]
     return {"ok": False, "error": {**found[0], "errors": found}}
 
 
 def as_error(problem: Exception) -> CompileError:
-    """What a user is told of an exception, whatever it is."""
+    """Convert any exception to the error that a user sees."""
     match problem:
         case CompileError():
             return problem
@@ -42,7 +42,7 @@ def as_error(problem: Exception) -> CompileError:
 def error_json(
     error: CompileError, source: str = "", files: Mapping[str, str] = _NO_FILES
 ) -> Problem:
-    """One error. A wrong stage, option, entry or input is of kind `runtime` to the outside."""
+    """Convert one error. A wrong stage, option, entry or input gets the kind `runtime`."""
     kind = "runtime" if error.kind == "usage" else error.kind
     answer: Problem = {
         "kind": kind,
@@ -66,7 +66,7 @@ def error_json(
 
 
 def warning_json(warning: Warning_, source: str, files: Mapping[str, str]) -> Problem:
-    """One warning, in the shape of an error."""
+    """Convert a warning to the shape of an error."""
     return {
         "kind": "warning",
         "message": warning.message,
@@ -78,12 +78,12 @@ def warning_json(warning: Warning_, source: str, files: Mapping[str, str]) -> Pr
 
 
 def span_json(span: Span) -> list[int | str] | None:
-    """The place in the user's files, or None where there is none."""
+    """Return the place in the user's files, or None where there is none."""
     return plain(span) if span.is_own else None
 
 
 def remark_json(remark: Remark) -> programs.Remark:
-    """One decision of the compiler."""
+    """Convert a remark."""
     return {
         "kind": remark.kind,
         "rule": remark.rule,
@@ -99,12 +99,12 @@ def remark_json(remark: Remark) -> programs.Remark:
 
 
 def lines_json(text: Text) -> list[Line]:
-    """A stage's text, line by line."""
+    """Convert a stage's text, line by line."""
     return [{"text": line.text, "src": user_spans(line.src), "node": line.node} for line in text]
 
 
 def entry_json(entry: EntryPoint) -> Entry:
-    """An entry point as the author wrote it."""
+    """Convert an entry point as the author wrote it."""
     return {
         "name": entry.name,
         "names": list(entry.param_names),

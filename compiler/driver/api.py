@@ -1,4 +1,4 @@
-"""What the rest of the world may ask of the compiler; all answers are plain data.
+"""The compiler's operations; all answers are plain data.
 
 Each function with `@answers` is one operation of the worker protocol: it takes the request and
 gives the answer that `compiler/protocol` declares. The functions raise `CompileError`; `answer` in
@@ -61,9 +61,9 @@ _memory = later("compiler.runtime.runner", "default_memory")
 _traces = later("compiler.explain.traces", "traces")
 MOST_RUNS = 100
 REMEMBERED, REMEMBERED_CHARACTERS = 16, 100_000
-"""Compilations that a process keeps, so that `run` after `show` compiles nothing again.
+"""Bounds of the cache of compilations: their number, and characters of all programs.
 
-One takes about 1 kB for each character of its program; the last one is kept however long it is.
+A compilation takes about 1 kB per character; the last one is kept however long it is.
 """
 
 _recent: OrderedDict[tuple[str, Options], Compilation] = OrderedDict()
@@ -71,7 +71,7 @@ _recent: OrderedDict[tuple[str, Options], Compilation] = OrderedDict()
 
 @answers(programs.MANIFEST)
 def manifest(_: programs.ManifestRequest) -> programs.ManifestAnswer:
-    """The pipeline, as panes and documents show it."""
+    """Return the pipeline, as panes and documents show it."""
     stages: list[programs.StageInfo] = [
         {
             "id": s.id,
@@ -90,7 +90,7 @@ def manifest(_: programs.ManifestRequest) -> programs.ManifestAnswer:
 
 
 def listing_info(name: str) -> programs.StageInfo:
-    """A listing, as panes and documents show it. Raises UsageError, which lists them all."""
+    """Describe a listing. Raises UsageError, which lists all of them."""
     if name not in LISTINGS:
         known = ", ".join(LISTINGS)
         raise UsageError(f"There is no listing `{name}`.", hint=f"The listings are {known}.")
@@ -107,7 +107,7 @@ def listing_info(name: str) -> programs.StageInfo:
 
 @answers(programs.BACKENDS)
 def backends(_: programs.BackendsRequest) -> programs.BackendsAnswer:
-    """What runs programs on this machine, and what is missing."""
+    """List the back ends, with the reason why one cannot run on this machine."""
     found: list[programs.Backend] = [
         {"id": name, "title": one.title, "missing": "" if one.stand_in else one.missing()}
         for name, one in BACK_ENDS.items()
@@ -117,7 +117,7 @@ def backends(_: programs.BackendsRequest) -> programs.BackendsAnswer:
 
 
 def check_target(name: str) -> None:
-    """Raise UsageError unless there is such a target."""
+    """Raise UsageError if `name` is not a target."""
     if name not in TARGETS:
         listed = ", ".join(TARGETS)
         raise UsageError(f"There is no target `{name}`.", hint=f"The targets are {listed}.")
@@ -126,7 +126,10 @@ def check_target(name: str) -> None:
 def options_from(
     given: Mapping[str, Any], files: Mapping[str, str] = MappingProxyType({}), main: str = ""
 ) -> Options:
-    """Options from their JSON form. Raises UsageError for an unknown name or a wrong value."""
+    """Build options from their JSON form.
+
+    Raises UsageError for an unknown name or a wrong value.
+    """
     known = check_options(given)
     check_target(known.get("target", TARGETS[0]))
     disabled = known.get("disable", ())
@@ -157,9 +160,9 @@ def options_from(
 
 
 def compilation(asked: OfProgram) -> Compilation:
-    """The compilation of a program, the one from last time if there was one.
+    """Return the compilation of a program, from the cache if it is there.
 
-    Raises UsageError for options that are wrong, or that name thresholds the program has not.
+    Raises UsageError for wrong options and for thresholds that the program does not have.
     """
     options = options_from(asked.options, asked.files, asked.main)
     expression, exposed = getattr(asked, "expression", ""), getattr(asked, "exposed", ())
@@ -177,12 +180,12 @@ def compilation(asked: OfProgram) -> Compilation:
 
 
 def _characters(key: tuple[str, Options]) -> int:
-    """How long a program is, with its files."""
+    """Return the length of a program with its files."""
     return len(key[0]) + sum(len(text) for _, text in key[1].files)
 
 
 def tuning_parameters(asked: OfProgram) -> list[str]:
-    """The names of a program's thresholds, for any target, and of what is `#[param(name)]`."""
+    """Return the names of a program's thresholds, for any target, and of its `#[param(name)]`."""
     return _tuning_parameters(compilation(asked))
 
 
@@ -193,9 +196,9 @@ def _tuning_parameters(work: Compilation) -> list[str]:
 
 
 def _check_thresholds(work: Compilation) -> None:
-    """Refuse values for tuning parameters that the program does not have.
+    """Raise UsageError for tuning parameters that the program does not have.
 
-    A program with errors has no thresholds to compare with: whoever asks for a stage of it is told.
+    A program with errors passes: the request for a stage of it reports these.
     """
     if not work.options.thresholds:
         return
@@ -217,7 +220,7 @@ def _check_thresholds(work: Compilation) -> None:
 
 @answers(programs.TRANSLATE)
 def translate(asked: programs.TranslateRequest) -> programs.TranslateAnswer:
-    """The program in Futhark."""
+    """Translate the program to Futhark."""
     if asked.main.endswith(FLATPACK):
         made = flatpack.translate(flatpack.read(asked.source))
         return {"ok": True, "text": made.text, "src": [plain_span(span) for span in made.spans]}
@@ -228,7 +231,7 @@ def translate(asked: programs.TranslateRequest) -> programs.TranslateAnswer:
 
 @answers(programs.SHOW)
 def show(asked: programs.ShowRequest, tell: Tell | None = None) -> programs.ShowAnswer:
-    """Texts, counts and times of the stages asked for, and all remarks."""
+    """Return texts, counts and times of the stages asked for, and all remarks."""
     work = compilation(asked)
     wanted = list(BY_ID) if asked.stages is None else asked.stages
     with_text = wanted if asked.texts is None else [stage_named(name).id for name in asked.texts]
@@ -243,7 +246,7 @@ def show(asked: programs.ShowRequest, tell: Tell | None = None) -> programs.Show
 
 
 def stage_json(work: Compilation, name: str, with_text: bool) -> programs.Stage:
-    """A stage of a program, with its text or without."""
+    """Describe a stage of a program, with its text or without."""
     result = work.result(name)
     start = time.perf_counter()
     text = result.text if with_text else None
@@ -259,7 +262,7 @@ def stage_json(work: Compilation, name: str, with_text: bool) -> programs.Stage:
 
 @answers(programs.RULES)
 def rules(asked: programs.RulesRequest) -> programs.RulesAnswer:
-    """Each rule that a remark names: what it does, and how often it was applied or missed."""
+    """List the rules that have left remarks: descriptions, and counts of applied and missed."""
     work = compilation(asked)
     work.result(work.options.target)
     count = Counter((remark.rule, remark.kind) for remark in work.remarks())
@@ -279,7 +282,7 @@ def rules(asked: programs.RulesRequest) -> programs.RulesAnswer:
 
 
 def input_values(asked: runs.OnInputs, room: int | None = None) -> list[values.Value]:
-    """The inputs of an entry point; random ones take at most `room` bytes, see `random_inputs`."""
+    """Make the inputs of an entry point; random ones take at most `room` bytes."""
     if asked.input is None and asked.sizes is not None:
         made = random_inputs(
             asked, asked.entry, asked.sizes, asked.seed, None, asked.distribution, room
@@ -290,7 +293,7 @@ def input_values(asked: runs.OnInputs, room: int | None = None) -> list[values.V
 
 @answers(runs.RUN)
 def run(asked: runs.RunRequest) -> runs.RunAnswer:
-    """Run an entry point; results as text, a line for each, of about `longest` characters.
+    """Run an entry point; return results as text, one line each, of about `longest` characters.
 
     Errors: of the program, of the run, and `UsageError` for inputs or `runs` that do not fit.
     """
@@ -336,7 +339,7 @@ def traced(
     seconds: float,
     tell: Callable[[programs.Traced, str], None] | None = None,
 ) -> programs.Traces | None:
-    """What `trace` and `break` show in a run; None for nothing."""
+    """Run a program for its calls of `trace` and `break`; return None if it has none."""
     plain = compilation(for_entry(asked, entry))
     if not has_traces(plain.result("typed").prog):
         return None
@@ -347,9 +350,9 @@ def traced(
 
 
 def check_present(backend: str) -> None:
-    """Raise UsageError where a back end is not there and nothing stands in for it.
+    """Raise UsageError where a back end is missing and nothing stands in for it.
 
-    Asked before inputs are made, which may take long.
+    Call it before making inputs, which may take long.
     """
     chosen = BACK_ENDS.get(backend)
     if chosen and not chosen.stand_in and (because := chosen.missing()):
@@ -365,10 +368,10 @@ def run_values(
     deadline: float | Deadline,
     times: int = 1,
 ) -> Json:
-    """As `run`, on values; the answer holds `values`, `ms`, `backend` and what is known beside.
+    """Run on values; the answer holds `values`, `ms`, `backend` and notes.
 
-    Seconds begin with the run; for a deadline that has begun, compiling counts as well. Errors: as
-    `run`, and `UsageError` for a back end that is not there or cannot do that.
+    A number of seconds starts with the run; a `Deadline` that runs already covers compiling too.
+    Errors: as `run`, and `UsageError` for a back end that is missing or cannot run that stage.
     """
     if backend not in RUNNERS:
         known = ", ".join(RUNNERS)
@@ -415,7 +418,7 @@ def run_values(
 
 
 def _in_base64(kinds: Sequence[Type], results: list[values.Value], most: int) -> list[str | None]:
-    """Values in the binary format, as far as they have so many bytes together and are arrays."""
+    """Encode arrays in the binary format and base64 while they fit in `most` bytes; else None."""
     found: list[str | None] = []
     for kind, flat in zip(kinds, divided(kinds, results), strict=True):
         most -= sum(one.nbytes for one in flat)
@@ -427,7 +430,7 @@ def _in_base64(kinds: Sequence[Type], results: list[values.Value], most: int) ->
 
 @contextmanager
 def telling_calls(work: Compilation, backend: str) -> Iterator[None]:
-    """Give an error of a run the calls that led there."""
+    """Attach to an error of a run the calls that led to it."""
     try:
         yield
     except RuntimeError_ as error:
@@ -458,9 +461,9 @@ def _run_reference(
 
 
 def entry_named(work: Compilation, name: str) -> str:
-    """The entry point of that name; "" stands for `main`, or for the only one there is.
+    """Return the name of an entry point; "" stands for `main`, or for the only one.
 
-    Errors: `UsageError` where it is not there, `RuntimeError_` where there is none at all.
+    Errors: `UsageError` for an unknown one, `RuntimeError_` for a program without any.
     """
     known = [e.name for e in work.result("typed").prog.entries]
     if not known:
@@ -476,16 +479,16 @@ def entry_named(work: Compilation, name: str) -> str:
 
 
 def entry_function(work: Compilation, name: str) -> Function:
-    """The entry point's function at stage `soa`, whose parameters say what it takes."""
+    """Return the entry point's function at stage `soa`, whose parameters give its input types."""
     prog: Prog = work.result("soa").prog
     chosen = entry_named(work, name)
     return next(fun for fun in prog.funs if fun.name == chosen)
 
 
 def for_entry(asked: OfProgram, entry: str, stage: str = "soa") -> OfProgram:
-    """The program as one compiles it for one entry point, up to a stage.
+    """Restrict the program to one entry point if others prevent compiling up to a stage.
 
-    Where something that is not built yet is in the way, the other entry points are left out.
+    So a limitation in one entry point does not affect another.
     """
     try:
         compilation(asked).result(stage)
@@ -502,13 +505,13 @@ def for_entry(asked: OfProgram, entry: str, stage: str = "soa") -> OfProgram:
 
 
 def outside(asked: OfProgram, entry: str) -> Outside:
-    """The entry point with the types of what it takes and gives."""
+    """Return the entry point with its external types."""
     work = compilation(for_entry(asked, entry))
     return outside_of(work.result("mono").prog, entry_function(work, entry))
 
 
 def inputs(asked: OfProgram, entry: str, data: bytes | str) -> list[values.Value]:
-    """The components of an entry point's inputs; numbers without a type take the parameter's."""
+    """Parse the inputs of an entry point; untyped numbers take the parameter's type."""
     return arguments(outside(asked, entry), data)
 
 
@@ -521,9 +524,9 @@ def random_inputs(
     distribution: str = "uniform",
     room: int | None = None,
 ) -> random_values.RandomInputs:
-    """Random inputs of an entry point, as `random_values.inputs`; no other names are taken.
+    """Make random inputs of an entry point, as `random_values.inputs`; reject unknown names.
 
-    Without `room` they take at most half of what a run may: it is given a copy of them.
+    Without `room` they take at most half of a run's memory, since the run gets a copy.
     """
     found = outside(asked, entry)
     random_values.check_names(found.fun, sizes)
@@ -534,7 +537,7 @@ def random_inputs(
 
 @answers(runs.GENERATE)
 def generate(asked: runs.GenerateRequest) -> runs.GenerateAnswer:
-    """Random inputs as text. Raises UsageError for one of more than `longest` characters."""
+    """Make random inputs as text. Raises UsageError for more than `longest` characters."""
     longest = asked.longest
     most = None if longest is None else longest // values.LEAST_CHARACTERS
     made = random_inputs(

@@ -1,7 +1,7 @@
-"""What `check` answers: entry points and warnings, or errors.
+"""Answer `check` with entry points and warnings, or errors.
 
-It needs the front end alone. The compiler is imported where options name its passes or targets, or
-the program asks what it becomes.
+It needs only the front end. The compiler is imported where options name its passes or targets, or
+the program has an attribute about its compiled code.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _compilation = later("compiler.driver.api", "compilation")
 _options = later("compiler.driver.api", "options_from")
 _warned = later("compiler.explain.bounds", "warned")
 _WARNED = "safety_checks"
-"""What a program says that asks which checks are left when it is compiled."""
+"""The attribute that asks for warnings about bounds checks left in compiled code."""
 _NAMING = ("disable", "edited", "enable", "limits", "thresholds")
-"""The options that name something of the compiler."""
+"""The options that name passes, rules, stages or thresholds."""
 
 
 @answers(programs.CHECK)
 def check(asked: programs.CheckRequest) -> programs.CheckAnswer:
-    """The entry points and warnings of a program, or its errors (raised)."""
+    """Return the entry points and warnings of a program. Raises its errors."""
     entries, found = _edited(asked) or _checked(asked)
     return {
         "ok": True,
@@ -42,7 +42,7 @@ def check(asked: programs.CheckRequest) -> programs.CheckAnswer:
 
 
 def _edited(asked: programs.CheckRequest) -> recheck.Answer | None:
-    """What `recheck` answers; None where a program has to be read, or compiled, as a whole."""
+    """Check incrementally by `recheck`; None where the program must be read or compiled whole."""
     options = check_options(asked.options)
     usual = Options()
     target = options.get("target", usual.target)

@@ -1,6 +1,6 @@
-"""Programs from the disk, with the files that they import.
+"""Read programs from disk, with the files that they import.
 
-Files are named as whoever gave the program's path would name them, from the same folder.
+Paths are relative to the folder that the program's path is relative to.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from compiler.base.spans import span_at
 from compiler.frontend.files import ENDING, MANIFEST, gather
 
 LONGEST_PROGRAM = 1 << 26
-"""Bytes of a file."""
+"""The longest file, in bytes."""
 MOST_BESIDE = 200
-"""Files that are looked at for near misses of one that is not there."""
+"""The most files searched for near misses of a missing one."""
 
 
 class ProgramFiles(NamedTuple):
-    """A program's text, the texts of what it imports by path, and its own path."""
+    """A program's text, the texts of its imports by path, and its own path."""
 
     source: str
     files: dict[str, str]
@@ -31,15 +31,15 @@ class ProgramFiles(NamedTuple):
 
 
 def read_program(path: str | Path) -> ProgramFiles:
-    """The program in a file.
+    """Read the program in a file.
 
-    Errors: it cannot be read, or it or what it imports is no UTF-8 text.
+    Errors: it cannot be read, or it or one of its imports is not UTF-8.
     """
     return with_imports(read_source(path), os.path.normpath(path))
 
 
 def with_imports(source: str, main: str) -> ProgramFiles:
-    """A program of that text and path, with what it imports. Errors: as `read_program`."""
+    """Return a program of that text and path, with its imports. Errors: as `read_program`."""
     beside: dict[str, str] = {}
 
     def read(name: str) -> str | None:
@@ -53,7 +53,7 @@ def with_imports(source: str, main: str) -> ProgramFiles:
 
 
 def _beside(name: str) -> dict[str, str]:
-    """What lies where a file is missing, for a hint: nothing imports it, so that it has no text."""
+    """List files near a missing one for a hint, without their texts."""
     there = folder = os.path.dirname(name)
     while folder and not os.path.isdir(folder):
         folder = os.path.dirname(folder)
@@ -84,7 +84,7 @@ def _imported(name: str) -> str:
 
 
 def read_source(path: str | Path) -> str:
-    """A program's text from a file. Raises UsageError where it cannot be read."""
+    """Read a program's text from a file. Raises UsageError where it cannot be read."""
     try:
         with Path(path).open("rb") as file:
             data = file.read(LONGEST_PROGRAM + 1)
@@ -98,7 +98,7 @@ def read_source(path: str | Path) -> str:
 
 
 def decode_source(data: bytes) -> str:
-    """UTF-8 text. Raises a syntax error at the place of the first byte that is none."""
+    """Decode UTF-8 text. Raises a syntax error at the first invalid byte."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -1,8 +1,8 @@
-"""A stage's text as its reader has written it: read, verified, and gone on from.
+"""Read and verify a stage's text that the user has edited.
 
-What is written takes the place of what the passes of the stage make. It may compute something
-else, or write where others read: nothing here says that it means what the program does. Statements
-that define the same names as before keep their places in the source.
+It replaces the output of the stage's passes. It may compute something else, or write cells that
+others read: that it means the same as the source is not checked. Statements that define the same
+names as before keep their places in the source.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "imp": imp_parser.parse,
     "kernels": kernel_parser.parse,
 }
-"""By the kind of a stage; texts of other kinds are not read back."""
+"""Readers by the kind of a stage; texts of other kinds are not read back."""
 _TAG = re.compile(r"_(\d{1,18})\b")
 
 
 class EditedText(UsageError):
-    """What was written is no program of its stage, or nothing can be made of it."""
+    """The edited text is not a program of its stage, or a later stage rejects it."""
 
 
 def read(text: str, stage: str, kind: str, made: Any) -> Any:
-    """The program that a text denotes, in the place of what was `made`.
+    """Parse an edited text, to replace the program `made`.
 
-    Raises SyntaxError_ with its place in the text, and EditedText where it has other entry points.
+    Raises SyntaxError_ with its place in the text, and EditedText if entry points differ.
     """
     try:
         found = READERS[kind](text)
@@ -66,25 +66,25 @@ def read(text: str, stage: str, kind: str, made: Any) -> Any:
 
 
 def last_tag(text: str) -> int:
-    """The largest number that a name of the text may end in."""
+    """Return the largest number at the end of a name in the text."""
     return max((int(tag) for tag in _TAG.findall(text)), default=0)
 
 
 def unread(stage: str, error: Exception) -> EditedText:
-    """What is told of a text that is read, and is no program all the same."""
+    """Make the error for a text that parses but fails the checks of its stage."""
     said = error.message if isinstance(error, CompileError) else f"{type(error).__name__}: {error}"
     return EditedText(f"The text of `{stage}` is no program of that stage: {said}")
 
 
 def unsound(stage: str, rule: str, error: CompilerBug) -> Remark:
-    """What is said of a text by which arrays do not keep their values."""
+    """Make the remark for a text in which arrays do not keep their values."""
     because = f"The text of `{stage}`, as it is written, is unsound: {error.message}."
     hint = "It is compiled all the same: run it, and ask which stages agree."
     return Remark("missed", rule, (), because, hint, stage=stage)
 
 
 def stuck(written: str, stage: str, error: Exception) -> EditedText:
-    """What is told where a later stage cannot go on."""
+    """Make the error for a text that a later stage rejects."""
     said = error.message if isinstance(error, CompileError) else f"{type(error).__name__}: {error}"
     return EditedText(
         f"Nothing can be made of the text of `{written}` in stage `{stage}`: {said}",
@@ -93,7 +93,7 @@ def stuck(written: str, stage: str, error: Exception) -> EditedText:
 
 
 def cannot(stage: str) -> UsageError:
-    """What is told of a stage whose text is not read back."""
+    """Make the error for a stage whose text is not read back."""
     return UsageError(
         f"The text of `{stage}` is not read back.",
         hint="Edit the source for the first stages, and `imp` or `kernels` for texts of targets.",
@@ -101,9 +101,9 @@ def cannot(stage: str) -> UsageError:
 
 
 def interpreted(written: Mapping[str, str]) -> str:
-    """The stage that the interpreter runs where none is named: with blocks, of what is written.
+    """Return the default stage for the interpreter: with memory, if a text is edited.
 
-    Raises UsageError for kernels, which it does not run.
+    Raises UsageError for kernels, which it cannot run.
     """
     if "kernels" in written:
         raise UsageError("The reference interpreter runs no text of `kernels`.")
@@ -111,7 +111,7 @@ def interpreted(written: Mapping[str, str]) -> str:
 
 
 def unchecked(written: Mapping[str, str]) -> str:
-    """What to know of a result of code that a text written by hand has become."""
+    """Make the note on results of compiled code that comes from an edited text."""
     stages = " and ".join(f"`{stage}`" for stage in written)
     return (
         f"The text of {stages} was written by hand: nothing stops it where it goes outside of a "
@@ -120,7 +120,7 @@ def unchecked(written: Mapping[str, str]) -> str:
 
 
 def signatures(prog: ir.Prog | ImpProg) -> list[tuple[Any, ...]]:
-    """Names of entry points, and what they take and give, without the names of sizes."""
+    """Return names and types of entry points, without the names of sizes."""
     found: list[tuple[Any, ...]] = []
     for fun in prog.funs:
         sides: list[tuple[Any, ...]] = [fun.params, fun.results]
@@ -132,20 +132,20 @@ def signatures(prog: ir.Prog | ImpProg) -> list[tuple[Any, ...]]:
 
 
 def _kind(one: Any) -> tuple[Any, ...]:
-    """The type of a parameter, as far as callers rely on it."""
+    """Return the type of a parameter as far as callers depend on it."""
     rank = len(one.type.shape) if isinstance(one.type, ir.Array) else -1
     return type(one.type).__name__, getattr(one.type, "prim", None), rank
 
 
 def _bound(prog: ir.Prog) -> Iterator[Name]:
-    """The names that parameters, statements, points and lambdas bind."""
+    """Yield all names that a program binds: parameters, statements, indices, lambdas."""
     for fun in prog.funs:
         yield from (param.name for param in fun.params)
         yield from bound(fun.body)
 
 
 def _placed(prog: ir.Prog, before: ir.Prog) -> ir.Prog:
-    """The program with the places of what defined the same names before."""
+    """Copy provenance from the old program to statements that define the same names."""
     places: dict[tuple[Name, ...], Prov] = {}
     for fun in before.funs:
         for stm in all_stms(fun.body.stms):

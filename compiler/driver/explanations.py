@@ -1,6 +1,6 @@
-"""What is asked about a program beside its texts: its memory, its proofs, what its accesses cost.
+"""Answer questions about memory, proofs and the cost of accesses.
 
-Operations as those of `api.py`; a worker imports what they need when one is asked first.
+Operations like those of `api.py`; a worker imports their modules on first use.
 """
 
 from __future__ import annotations
@@ -63,31 +63,31 @@ from compiler.runtime.observer.records import LATE, Observation
 from compiler.semantics import interp
 
 USUAL_SIZE = 64
-"""Of arrays whose accesses are counted, where none is given: two warps."""
+"""Default size of arrays when accesses are counted: two warps."""
 OBSERVED_BYTES = 1 << 30
-"""Of random inputs of a run that is watched: no usual deadline lets it go through more."""
+"""Bytes of random inputs of an observed run; the usual deadline allows no more."""
 USUAL_NUMBER = 8
-"""Of whole numbers that such an entry point takes: often a part of a size, or a count of rounds."""
+"""Default of whole numbers of such an entry point: often part of a size, or a count of rounds."""
 LONGEST_PROOF = 20
 """Seconds for one question about LMADs."""
 
 
 @answers(costs.ACCESSES)
 def accesses(asked: costs.AccessesRequest) -> costs.AccessesAnswer:
-    """What each access of the CUDA program costs, predicted."""
+    """Predict the cost of each access of the CUDA program."""
     return accesses_with(asked)
 
 
 def accesses_with(
     asked: costs.AccessesRequest, effort: Effort | None = None
 ) -> costs.AccessesAnswer:
-    """The same. Raises TooMuch if it takes more than the `effort` that is left."""
+    """Like `accesses`. Raises TooMuch if it takes more than the `effort` left."""
     return _accesses(asked, 0, effort)
 
 
 @answers(costs.OBSERVE)
 def observe(asked: costs.ObserveRequest) -> costs.AccessesAnswer:
-    """What each access of the CUDA program costs, predicted and seen."""
+    """Predict and observe the cost of each access of the CUDA program."""
     check_deadline(asked.seconds, "seconds")
     return _accesses(asked, asked.seconds)
 
@@ -97,7 +97,7 @@ def _accesses(
     seconds: float,
     effort: Effort | None = None,
 ) -> costs.AccessesAnswer:
-    """With a run of at most so many seconds, if there are some and it can be watched here."""
+    """Predict costs; if `seconds` > 0 and the machine can, observe a run of at most that time."""
     asked = replace(asked, options={**asked.options, "target": "cuda"})
     work = compilation(for_entry(asked, asked.entry, "cuda"))
     entry = entry_named(work, asked.entry)
@@ -131,18 +131,18 @@ def _accesses(
 
 
 def _supposed(fun: Function, size: int, number: int) -> dict[str, int]:
-    """These for the sizes and whole numbers that an entry point takes."""
+    """Return these defaults for the sizes and whole numbers that an entry point takes."""
     found = dict.fromkeys(random_values.whole_numbers(fun), number)
     return found | dict.fromkeys(random_values.inputs(fun, {}, 1).sizes, size)
 
 
 def proposed_sizes(fun: Function) -> dict[str, int]:
-    """A value for each size and whole number that an entry point takes."""
+    """Propose a value for each size and whole number that an entry point takes."""
     return _supposed(fun, PROPOSED_SIZE, PROPOSED_OTHER)
 
 
 def _unended(seen: Observation, seconds: float, text: Text) -> str:
-    """Why a run that no check of the program ended has no results; empty where it has."""
+    """Explain why an observed run without a failed check has no results; "" if it has."""
     if seen.results is not None:
         return ""
     for late in (one for one in seen.problems if one.says == LATE):
@@ -154,7 +154,7 @@ def _unended(seen: Observation, seconds: float, text: Text) -> str:
 
 @answers(listings.LISTING)
 def listing(asked: listings.ListingRequest) -> listings.ListingAnswer:
-    """What another compiler makes of a target's text."""
+    """Return another compiler's listing of a target's text, such as PTX or SASS."""
     info = listing_info(asked.listing)
     made, target = LISTINGS[asked.listing]
     text = compilation(asked).result(target.id).text
@@ -177,7 +177,7 @@ def listing(asked: listings.ListingRequest) -> listings.ListingAnswer:
 
 
 def _loops(work: Compilation, sizes: Mapping[str, int]) -> list[costs.LoopAccess]:
-    """The accesses of the C program; none where there is no such program."""
+    """Return the accesses of the C program; none where the program cannot be compiled to C."""
     try:
         text = work.result("c").text
     except Limitation:
@@ -195,9 +195,9 @@ def _told(work: Compilation) -> access_costs.SaidBeside:
 def _with_memory(
     asked: storage.MemoryRequest | storage.LifetimesRequest | storage.InterferenceRequest,
 ) -> tuple[Prog, Called]:
-    """The program at the stage that is asked about, and what its names are called.
+    """Return the program at the requested stage, and its naming function.
 
-    Raises UsageError for one without memory.
+    Raises UsageError for a stage without memory.
     """
     if asked.stage not in MEMORY_STAGES:
         known = ", ".join(MEMORY_STAGES)
@@ -208,7 +208,7 @@ def _with_memory(
 
 @answers(storage.MEMORY)
 def memory(asked: storage.MemoryRequest) -> Json:
-    """Blocks, arrays and kernels; for values an array's cells, and which threads touch which."""
+    """Describe blocks, arrays and kernels; with values also cells and their threads."""
     (prog, called), symbols = _with_memory(asked), asked.values or {}
     answer: Json = {"functions": layout.describe(prog, called)}
     if asked.array:
@@ -220,14 +220,14 @@ def memory(asked: storage.MemoryRequest) -> Json:
 
 @answers(storage.LIFETIMES)
 def lifetimes(asked: storage.LifetimesRequest) -> Json:
-    """Which blocks and arrays are needed where, in bytes if values are given."""
+    """Return lifetimes of blocks and arrays, in bytes if values are given."""
     prog, called = _with_memory(asked)
     return {"ok": True, **lifetimes_of(prog, asked.values, called)}
 
 
 @answers(storage.INTERFERENCE)
 def interference(asked: storage.InterferenceRequest) -> storage.InterferenceAnswer:
-    """Which blocks are needed at the same time, and which can share memory."""
+    """Return which blocks interfere, and which can share memory."""
     prog, called = _with_memory(asked)
     target = target_named(compilation(asked).options.target)
     return {"ok": True, "functions": interference_of(prog, called, target)}
@@ -235,7 +235,10 @@ def interference(asked: storage.InterferenceRequest) -> storage.InterferenceAnsw
 
 @answers(graphs.DATAFLOW)
 def dataflow(asked: graphs.DataflowRequest) -> graphs.DataflowAnswer:
-    """A stage as a graph. Raises UsageError for one before the core language."""
+    """Return a stage as a dataflow graph.
+
+    Raises UsageError for a stage before the core language.
+    """
     stage = stage_named(asked.stage)
     if stage.kind in ("syntax", "typed"):
         known = ", ".join(one.id for one in STAGES if one.kind not in ("syntax", "typed"))
@@ -251,7 +254,7 @@ def dataflow(asked: graphs.DataflowRequest) -> graphs.DataflowAnswer:
 
 @answers(graphs.FUSION)
 def fusion(asked: graphs.FusionRequest) -> graphs.FusionAnswer:
-    """The graphs before fusion and after it, and what was tried."""
+    """Return the graphs before and after fusion, with all attempts."""
     work = compilation(asked)
     before, after = work.result("simplified").prog, work.result("fused").prog
     tried: Iterable[Tried] = () if work.options.is_off(FUSE) else work.record("fused", FUSE.id)
@@ -280,7 +283,7 @@ def fusion(asked: graphs.FusionRequest) -> graphs.FusionAnswer:
 
 @answers(storage.INDEX_FUNCTIONS)
 def index_functions(asked: storage.IndexFunctionsRequest) -> storage.IndexFunctionsAnswer:
-    """Each change of layout, as three generations of index functions express it."""
+    """Express each change of layout in three generations of index functions."""
     work = compilation(asked)
     written, flat = work.result("simplified").prog, work.result("flat").prog
     found = index_functions_of(written, flat, work.result("funmem").prog, work.names().said)
@@ -289,7 +292,7 @@ def index_functions(asked: storage.IndexFunctionsRequest) -> storage.IndexFuncti
 
 @answers(proofs.ATTEMPTS)
 def attempts(asked: proofs.AttemptsRequest) -> Json:
-    """Every attempt to build an array in its place, with what had to be proved for it."""
+    """List every attempt to build an array in place, with its proof obligations."""
     work = compilation(asked)
     found = work.record("shortcircuit").told()
     advise(asked.source, work.options, found)
@@ -298,7 +301,7 @@ def attempts(asked: proofs.AttemptsRequest) -> Json:
 
 @answers(proofs.BOUNDS)
 def bounds(asked: proofs.BoundsRequest) -> proofs.BoundsAnswer:
-    """Of each access to an array, whether its check was dropped, hoisted or kept, and why."""
+    """List array accesses with the fate of each bounds check (dropped, hoisted, kept) and why."""
     work = compilation(asked)
     typed: TypedProg = work.result("typed").prog
     last = work.result("merged").prog
@@ -307,7 +310,7 @@ def bounds(asked: proofs.BoundsRequest) -> proofs.BoundsAnswer:
 
 @answers(proofs.CERTIFICATE)
 def certificate(asked: proofs.CertificateRequest) -> proofs.CertificateAnswer:
-    """A certificate (`docs/certificates.md`) of the proofs that the program rests on."""
+    """Return a certificate (`docs/certificates.md`) of the proofs that the program relies on."""
     work = compilation(asked)
     pairs, shown = work.record("shortcircuit").theorems()
     work.result("merged")
@@ -317,29 +320,29 @@ def certificate(asked: proofs.CertificateRequest) -> proofs.CertificateAnswer:
 
 
 def _words(work: Compilation) -> Words:
-    """What the author calls the numbers that proofs are about, which any stage may have made."""
+    """Return the author's names for the numbers in proofs, from all stages."""
     stages = (stage.id for stage in STAGES if stage.kind == "ir")
     return Words(work.names().said, (work.result(stage).prog for stage in stages))
 
 
 @answers(storage.SUMS)
 def sums(asked: storage.SumsRequest) -> storage.SumsAnswer:
-    """How values of sum types lie."""
+    """Describe the layout of values of sum types."""
     return {"ok": True, "sums": sums_of(compilation(asked).result("mono").prog)}
 
 
 @answers(storage.TUNING)
 def tuning_tree(asked: storage.TuningRequest) -> Json:
-    """The code versions of the program, under their thresholds."""
+    """Return the tree of code versions under their thresholds."""
     prog = compilation(asked).result("flat").prog
     return {"ok": True, "trees": tuning.forest(prog)}
 
 
 @answers(runs.VALIDITY)
 def check_validity(asked: runs.ValidityRequest) -> runs.ValidityAnswer:
-    """Do all stages agree on this input? One verdict per stage that can be run.
+    """Check that all stages agree on an input; return one verdict per stage that can be run.
 
-    A stage whose program is that of the one before has its verdict, if the heap was asked then.
+    A stage with an unchanged program takes the earlier verdict, if that ran the heap.
     """
     work = compilation(asked)
     entry = entry_named(work, asked.entry)
@@ -362,7 +365,7 @@ def check_validity(asked: runs.ValidityRequest) -> runs.ValidityAnswer:
 def _agrees(
     stage: Stage, prog: Any, entry: str, args: list[Value], expected: validity.Meaning
 ) -> runs.Verdict:
-    """Whether a stage means on an input what is expected."""
+    """Compare a stage's result on an input with the expected one."""
     if stage.id in MEMORY_STAGES:
         return validity.verdict(prog, entry, args, expected)
     run = interp.run if stage.kind == "ir" else imp_interp.run
@@ -371,7 +374,7 @@ def _agrees(
 
 @answers(proofs.PROVE)
 def prove(asked: proofs.ProveRequest) -> Json:
-    """Whether two LMADs share a cell, in the notation of `docs/proving.md`."""
+    """Decide whether two LMADs share a cell, in the notation of `docs/proving.md`."""
     start = time.perf_counter()
 
     def work() -> Json:
@@ -388,7 +391,7 @@ def prove(asked: proofs.ProveRequest) -> Json:
 
 @answers(proofs.CELLS)
 def cells(asked: proofs.CellsRequest) -> Json:
-    """The cells of LMADs for values of their names, in the same notation."""
+    """List the cells of LMADs for given values of their names, in the same notation."""
 
     def work() -> Json:
         return cell_sets.cells(asked.assumptions, asked.lmads, asked.values or {})

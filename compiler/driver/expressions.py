@@ -1,7 +1,7 @@
-"""Evaluates expressions over the definitions of a program.
+"""Evaluate expressions over the definitions of a program.
 
 An expression is compiled as one more definition of the program: an entry point without parameters.
-So it is checked, run and confined as the program is.
+So it is checked, run and sandboxed like the program.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from compiler.protocol import runs
 from compiler.protocol.answering import answers
 
 _NO_ENTRY = (codes.types.POLYMORPHIC_ENTRY, codes.types.FUNCTION, codes.sizes.ENTRY)
-"""Why something has a type and is no entry point."""
+"""Codes of errors about an expression that has a type but cannot be an entry point."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation(runs.RunRequest):
-    """A run of the entry point that is an expression."""
+    """A run whose entry point is an expression."""
 
     expression: str
 
 
 @answers(runs.EVAL)
 def evaluated(asked: runs.EvalRequest) -> runs.EvalAnswer:
-    """The value of an expression, and its type. Errors: as those of a program and of its run."""
+    """Evaluate an expression; return its value and type. Errors: of the program and its run."""
     try:
         return _evaluated(asked)
     except CompileError as error:
@@ -86,7 +86,7 @@ def _of_flatpack(asked: runs.EvalRequest) -> runs.EvalAnswer:
 
 
 def _run_of(asked: runs.EvalRequest, name: str) -> Evaluation:
-    """The run of an expression, as an entry point of that name."""
+    """Make the run of an expression under that entry name."""
     return Evaluation(
         asked.source,
         {**asked.options, "entry": name, "thresholds": {}, "edited": {}},
@@ -122,7 +122,7 @@ def _without_value(kind: str, note: str = "") -> runs.EvalAnswer:
 
 
 def _type_of(definition: t.Def) -> str:
-    """The type of a function, or of something else that is no entry point, as authors write it."""
+    """Render the type of a function, or of another value that cannot be an entry point."""
     found, last = definition.ret, True
     used = names_in_type(found)
     for param in reversed(definition.params):

@@ -1,4 +1,4 @@
-"""What every statement of a stage gives: the operation. `explain/statement_values.py` steps."""
+"""Answer `flow`: the values of every statement of a stage (`explain/statement_values.py`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compiler.protocol.answering import answers
 
 @answers(flows.FLOW)
 def flowing(asked: flows.FlowRequest) -> flows.FlowAnswer:
-    """The steps of a run at a stage, whose statements have the numbers of its text.
+    """Return the steps of a run at a stage; statements have their numbers in its text.
 
     Raises UsageError for a stage that has no statements; errors of inputs are those of a run.
     """

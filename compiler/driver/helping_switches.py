@@ -1,6 +1,6 @@
-"""Which rule is in the way of what is refused: the program once more without it.
+"""Find the rule that prevents short-circuiting: compile once more without it.
 
-A rule that has done something on the way to short-circuiting is switched off, alone. Where every
+Each rule applied before short-circuiting is switched off, alone. Where every
 attempt of that kind at that place succeeds then, that switch helps. It may cost more than it wins:
 `stridescope bench` tells.
 """
@@ -19,7 +19,7 @@ _STAGE = "shortcircuit"
 
 
 def helping(work: Compilation) -> dict[int, list[str]]:
-    """For refused attempts, by number, the ids of the rules without which they succeed."""
+    """Map each refused attempt, by number, to the rules without which it succeeds."""
     refused = [one for one in _attempts(work) if not one.done and one.rule is not GUARD]
     found: dict[int, list[str]] = {}
     for rule in _at_work(work) if refused else ():
@@ -46,7 +46,7 @@ def _place(attempt: Attempt) -> tuple[str, tuple[object, ...]]:
 
 
 def _at_work(work: Compilation) -> list[str]:
-    """The optional rules that have changed the program before short-circuiting."""
+    """Return the optional rules applied before short-circuiting."""
     stages = [stage.id for stage in STAGES]
     before = set(stages[: stages.index(_STAGE)])
     told = (one for one in work.remarks() if one.kind == "applied" and one.stage in before)

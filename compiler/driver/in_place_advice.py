@@ -1,4 +1,4 @@
-"""What to write into a program so that an array is built in its place: tried before it is told.
+"""Advise a source change that lets an array be built in place, after trying it.
 
 A refused attempt comes with conditions that would prove it. Each is put into the source as a check,
 in front of the entry point's body or of the point itself; the program is compiled again, and only
@@ -23,16 +23,16 @@ from compiler.frontend.parser import parse
 from compiler.protocol.kinds import Json
 
 COMPILED = 8
-"""Times that a program is compiled again for the ways out of all of its refusals."""
+"""The most recompilations for all refusals of a program."""
 _SECONDS = 4.0
-"""After so long it is not compiled again any more."""
+"""Seconds after which no further one starts."""
 _INDENT = "  "
 
 
 def advise(source: str, options: Options, attempts: Sequence[Json]) -> None:
-    """Give each attempt its `way_out`: None, or what to insert.
+    """Set `way_out` of each attempt: None, or a source change.
 
-    `line` and `col` where, `text` what, `says` what comes of it. All of it has been tried.
+    The change has `line`, `col`, `text`, and `says` for its effect. Each has been tried.
     """
     left = COMPILED
     deadline = time.monotonic() + _SECONDS
@@ -59,7 +59,7 @@ def advise(source: str, options: Options, attempts: Sequence[Json]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Insertion:
-    """In front of what stands in a line and column, which moves down by `lines`."""
+    """An insertion before a line and column, which moves down by `lines`."""
 
     line: int
     col: int
@@ -67,7 +67,7 @@ class Insertion:
 
 
 def _body(source: str, entry: str) -> Insertion | None:
-    """The beginning of an entry point's body."""
+    """Return the beginning of an entry point's body."""
     span = next((dec.body.span for dec in _values(parse(source).decs) if dec.name == entry), None)
     if span is None:
         return None
@@ -78,7 +78,10 @@ def _body(source: str, entry: str) -> Insertion | None:
 def _inserted(
     source: str, options: Options, holder: str, condition: str, insertion: Insertion
 ) -> Json | None:
-    """The check, and how the attempts of the program with it end: by rule and line."""
+    """Insert a check.
+
+    Return it with the outcomes of the new program's attempts by rule and line.
+    """
     check = f"let {holder} = assert ({condition}) {holder} in"
     lines = source.split("\n")
     line, col = lines[insertion.line - 1], insertion.col - 1
@@ -105,7 +108,7 @@ def _inserted(
 
 
 def _helps(one: Json, attempts: Iterable[Json], change: Json) -> bool:
-    """Whether fewer attempts of the kind are refused at that line than before."""
+    """Return True if the change reduces the refusals of this kind on this line."""
     if not one["src"]:
         return False
     rule, line, file = one["rule"], one["src"][0][0], _file(one["src"][0])
@@ -123,7 +126,7 @@ def _helps(one: Json, attempts: Iterable[Json], change: Json) -> bool:
 
 
 def _file(span: Sequence[object]) -> str:
-    """The imported file that a span is in; "" in the program itself, into which is inserted."""
+    """Return the imported file of a span, "" for the program itself."""
     return str(span[4]) if len(span) > 4 else ""
 
 

@@ -1,6 +1,6 @@
-"""The order of the stages, and of the passes in them: one tuple, the only place that knows it.
+"""The order of stages and their passes, in one tuple.
 
-What can be switched off, what `verify` checks and what the page and the documents list is read
+Switches, checks of `verify`, and the lists of the page and the documents are read
 off it. A pass and its rules are values that stand beside their code.
 
 `Compilation` runs the stages for one program, each when it is first asked for. Stages up to `fused`
@@ -75,12 +75,12 @@ CHOSEN = "chosen"
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage: the passes that make its program of the one before it, and how it is shown.
+    """One stage: its passes, which transform the previous stage's program, and its printer.
 
-    The back ends, whose programs are texts, go on from the last stage that is none. `form` is
-    what `verify` checks. `target`: the id of the target that the program is made for; CHOSEN if
-    that is up to the options, "" if it is the same for all. `blocks`: there are such programs only
-    for targets whose threads work in blocks. `machine`: what runs a text.
+    Back ends (their programs are texts) continue from the last stage that is no text. `form` is
+    the form that `verify` checks. `target`: the id of the target that the program is for; CHOSEN if
+    the options decide, "" if it is the same for all. `blocks`: the stage exists only
+    for targets whose threads work in blocks. `machine`: the hardware that runs a text.
     """
 
     id: str
@@ -95,7 +95,7 @@ class Stage:
     machine: str = ""
 
     def is_for(self, target: str) -> bool:
-        """Whether there is such a program for the target with that id."""
+        """Return True if the stage exists for the target with that id."""
         return not self.blocks or target_named(target).has_blocks
 
 
@@ -115,7 +115,7 @@ def _translate(program: Any, ctx: Ctx) -> Any:
 
 
 def _exposing(program: decs.Program, ctx: Ctx) -> decs.Program:
-    """The program with the definitions that are asked for as entry points."""
+    """Make the definitions in `Options.exposed` entry points."""
     exposed = ctx.options.exposed
     if not exposed:
         return program
@@ -127,7 +127,7 @@ def _exposing(program: decs.Program, ctx: Ctx) -> decs.Program:
 
 
 def _with_expression(program: decs.Program, ctx: Ctx) -> decs.Program:
-    """The program with the expression that is asked for, as a definition behind the others."""
+    """Append the definition for `Options.expression`."""
     text = ctx.options.expression
     if not text:
         return program
@@ -152,7 +152,7 @@ def _itself(text: Text) -> Text:
 
 
 def _texts(blocks: bool) -> Iterator[Stage]:
-    """The texts of the back ends whose threads work in blocks, or of the others."""
+    """Yield the texts of back ends with blocks of threads, or of the others."""
     for one in BACK_ENDS:
         to = one.target
         if to.has_blocks == blocks:
@@ -175,7 +175,7 @@ again."""
 _LOOPS = replace(
     RECURSION, run=lambda prog, ctx: unroll_calls(prog, ctx) if has_derivatives(prog) else prog
 )
-"""What is derived calls nothing; in other programs functions that call themselves stay for now."""
+"""Derivatives contain no calls; other programs keep recursive functions for now."""
 
 STAGES: tuple[Stage, ...] = (
     Stage(
@@ -332,8 +332,8 @@ MEMORY_STAGES = tuple(s.id for s in STAGES if s.form is not None and s.form.memo
 def verify(prog: Any, stage: str, target: str = "", *, memory: bool = True) -> None:
     """Raise `CompilerBug`, naming what and where, unless `prog` is a program of that stage.
 
-    Nothing is known of syntax trees and texts; what fits into a kernel is up to the target. Whether
-    arrays in memory keep their values is looked at if `memory` says so.
+    Syntax trees and texts are not checked; the target decides what fits into a kernel. The
+    soundness of memory (arrays keep their values) is checked if `memory` is set.
     """
     found = BY_ID[stage]
     if found.form is not None:
@@ -347,13 +347,13 @@ def verify(prog: Any, stage: str, target: str = "", *, memory: bool = True) -> N
 
 
 def _before(stage: Stage, target: str) -> Stage | None:
-    """The stage whose program a stage is made of, for a target."""
+    """Return the stage that a stage is made from, for a target."""
     earlier = STAGES[: STAGES.index(stage)]
     return next((s for s in reversed(earlier) if s.kind != "text" and s.is_for(target)), None)
 
 
 def stage_named(name: str) -> Stage:
-    """The stage with that id. Raises UsageError, which lists them all."""
+    """Return the stage with that id. Raises UsageError, which lists them all."""
     if name not in BY_ID:
         known = ", ".join(BY_ID)
         raise UsageError(f"There is no stage `{name}`.", hint=f"The stages are {known}.")
@@ -361,9 +361,9 @@ def stage_named(name: str) -> Stage:
 
 
 def _target(stage: Stage, chosen: str) -> str:
-    """The target that a stage is made for; "" for all.
+    """Return the target that a stage is made for; "" for all.
 
-    It is the first that there are such programs for, if there are none for the chosen one.
+    If the stage does not exist for the chosen target, it is the first one that has it.
     """
     if stage.target != CHOSEN:
         return stage.target
@@ -372,9 +372,9 @@ def _target(stage: Stage, chosen: str) -> str:
 
 
 def run(stage: Stage, before: Any, ctx: Ctx) -> Any:
-    """The program that a stage's passes make, without those that are switched off.
+    """Run a stage's passes, without those that are switched off.
 
-    Where arrays lie is checked between them if the options say so; behind the last by `verify`.
+    With `Options.verify` memory is checked between passes; after the last by `verify`.
     """
     prog = before
     options = ctx.options
@@ -391,31 +391,31 @@ def run(stage: Stage, before: Any, ctx: Ctx) -> Any:
 
 @dataclass(slots=True)
 class StageResult:
-    """A stage's program; `ms` is making, not showing."""
+    """A stage's program; `ms` is the time of making it, not of showing it."""
 
     stage: Stage
     prog: Any
     ms: float
     answers: Mapping[str, Any]
-    """What its passes asked of the target."""
+    """Attributes of the target that its passes have read."""
     names: Mark
     spent: int
-    """How far names and fuel were used up behind it."""
+    """Fuel spent up to its end."""
 
     def is_as(self, prog: Any, names: Mark, spent: int) -> bool:
-        """Whether another target's passes have come to the same, whatever they have asked."""
+        """Return True if another target's passes gave the same program, names and fuel."""
         return prog is self.prog and names == self.names and spent == self.spent
 
     @property
     def text(self) -> Text:
-        """The text form, line by line: made each time, since it is longer than the program."""
+        """Print the text form: each time anew, since it is longer than the program."""
         return self.stage.show(self.prog)
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many of each construct there are; of trees definitions, of texts lines.
+        """Count statements by kind; for trees definitions, for texts lines.
 
-        Counted without making the text.
+        Works without making the text.
         """
         match self.stage.kind:
             case "ir":
@@ -432,17 +432,17 @@ class StageResult:
 
 @dataclass(slots=True)
 class Compilation:
-    """One program on its way through the stages. Errors are raised by `result`, and kept."""
+    """The compilation of one program. `result` raises errors, and keeps them."""
 
     source: str
     options: Options = field(default_factory=Options)
     _results: dict[tuple[str, str], StageResult | CompileError] = field(default_factory=dict)
     _ctx: dict[str, Ctx] = field(default_factory=dict)
     indexes: dict[str, Index] = field(default_factory=dict)
-    """Of the texts of stages, where somebody has asked what stands where."""
+    """Indexes of stages' texts, made on demand."""
 
     def result(self, name: str, target: str = "") -> StageResult:
-        """The stage's result, for `target` (default: the options', or the one of a back end)."""
+        """Return a stage's result for `target` (default: the options', or a back end's)."""
         stage = stage_named(name)
         target = _target(stage, target or self.options.target)
         key = (name, target)
@@ -454,28 +454,28 @@ class Compilation:
         return found
 
     def statements(self, stage: Stage) -> StageResult:
-        """The result of a stage; of a text that of the stage whose statements it prints."""
+        """Return a stage's result; for a text, that of the stage whose statements it prints."""
         earlier = _before(stage, stage.target) if stage.kind == "text" else None
         return self.result((earlier or stage).id, stage.target if earlier else "")
 
     def is_unchanged(self, name: str) -> bool:
-        """Whether the passes of a stage have left the program of the stage before as it is."""
+        """Return True if a stage's passes have not changed the program."""
         found = self.result(name)
         earlier = _before(found.stage, _target(found.stage, self.options.target))
         return earlier is not None and self.result(earlier.id).prog is found.prog
 
     def names(self) -> NameSource:
-        """Who is called what, behind all stages that have run."""
+        """Return the name source after all stages that have run."""
         found = self._ctx.get(self.options.target) or self._ctx.get("")
         return found.names if found is not None else NameSource(authors={})
 
     def remarks(self) -> list[Remark]:
-        """All remarks of the stages that were made for the shown target."""
+        """Return all remarks of the stages made for the shown target."""
         shown = [self._ctx[t] for t in ("", self.options.target) if t in self._ctx]
         return [remark for ctx in shown for remark in ctx.remarks]
 
     def record(self, name: str, of: str = "") -> Any:
-        """What a pass of a stage (the last one) has kept for those who ask about it later.
+        """Return the record that a pass of a stage (default: the last one) has kept.
 
         Raises UsageError for a stage whose text was written by hand.
         """
@@ -490,17 +490,17 @@ class Compilation:
         return records[of or stage.passes[-1].id]
 
     def fates(self) -> list[Fate]:
-        """What became of the checks of accesses, in the stages made for the shown target."""
+        """Return the outcomes of bounds checks, in the stages made for the shown target."""
         shown = [self._ctx[t] for t in ("", self.options.target) if t in self._ctx]
         return [fate for ctx in shown for fate in ctx.fates]
 
     def proved(self) -> list[tuple[str, list[Any]]]:
-        """The arguments that were accepted, by stage, of those made for the shown target."""
+        """Return accepted integer facts by stage, for the shown target."""
         shown = [self._ctx[t] for t in ("", self.options.target) if t in self._ctx]
         return [pair for ctx in shown for pair in ctx.proved.items()]
 
     def _shared(self, stage: Stage, target: str) -> StageResult | None:
-        """The shown target's result, if it is the same for this one."""
+        """Return the shown target's result, if it holds for this target too."""
         shown = self._results.get((stage.id, self.options.target))
         earlier = _before(stage, target)
         if stage.target != CHOSEN or not isinstance(shown, StageResult) or earlier is None:
@@ -549,18 +549,18 @@ class Compilation:
             return bug
 
     def _written(self, stage: str) -> str | None:
-        """What its reader has written in the place of a stage's program; None: nothing."""
+        """Return the edited text that replaces a stage's program, or None."""
         return dict(self.options.edited).get(stage)
 
     def _written_before(self, stage: Stage) -> str:
-        """The last stage before this one whose text was written by its reader, or nothing."""
+        """Return the last earlier stage whose text was edited, or ""."""
         earlier = [one.id for one in STAGES[: STAGES.index(stage)]]
         return next((one for one in reversed(earlier) if self._written(one) is not None), "")
 
     def _read(self, text: str, stage: Stage, made: Any, target: str, ctx: Ctx) -> Any:
-        """The program that is written. It passes all checks of its stage but those of memory.
+        """Parse an edited text. It must pass all checks of its stage but those of memory.
 
-        That one array is written over another, or a cell by two threads, is said and compiled.
+        Overwritten arrays and races become remarks, and are compiled all the same.
         """
         prog = edited.read(text, stage.id, stage.kind, made)
         ctx.names.go_past(edited.last_tag(text))
@@ -575,7 +575,7 @@ class Compilation:
         return prog
 
     def _context(self, stage: Stage, target: str, before: StageResult | None) -> Ctx:
-        """What the passes of a stage are given, which go on from `before`."""
+        """Return the context for a stage's passes, continuing from `before`."""
         ctx = self._ctx.get(target)
         if ctx is None:
             shown = target in ("", self.options.target)

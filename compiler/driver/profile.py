@@ -1,7 +1,7 @@
-"""Where the time of a run goes: kernels, copies and allocations, with their place and their origin.
+"""Profile a run: time of kernels, copies and allocations, with place and origin.
 
 The C of the program is written once more, with a clock around each of these (`codegen/c/profile`).
-Of CUDA nothing is measured: what its kernels fetch is counted where they are observed.
+CUDA is not timed: sectors are counted where its kernels are observed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ WARM_UP_AND_RUN = 2
 
 @answers(PROFILE)
 def profiled(asked: ProfileRequest) -> ProfileAnswer:
-    """Run an entry point, and tell what its parts take or fetch. Errors: as those of a run."""
+    """Profile an entry point by time or memory traffic. Errors: as those of a run."""
     api.check_target(asked.backend)
     if asked.backend != C.id:
         return _counted(asked)
@@ -43,7 +43,7 @@ def profiled(asked: ProfileRequest) -> ProfileAnswer:
 
 
 def measured(asked: OfProgram, entry: str, args: list[Value], seconds: float) -> ProfileAnswer:
-    """As `profiled`, on values.
+    """Like `profiled`, on values.
 
     Errors: `UsageError` where there is no C compiler, and those of the run.
     """
@@ -64,7 +64,7 @@ def measured(asked: OfProgram, entry: str, args: list[Value], seconds: float) ->
 
 
 def _counted(asked: ProfileRequest) -> ProfileAnswer:
-    """What a run of the CUDA program fetches by line, and which kernels it launches."""
+    """Count the sectors that a run of the CUDA program fetches by line, and kernel launches."""
     seen = explanations.observe(
         accesses.ObserveRequest(
             asked.source,
@@ -94,7 +94,7 @@ def _counted(asked: ProfileRequest) -> ProfileAnswer:
 
 
 def table(found: ProfileAnswer) -> str:
-    """A profile as text: by line, then by part or kernel."""
+    """Format a profile as text: by line, then by part or kernel."""
     if "counts" in found:
         return _table_of_counts(found["counts"])
     whole = found["ms"] or 1.0
@@ -134,7 +134,7 @@ def _table_of_counts(found: ProfileCounts) -> str:
 
 
 def _line(src: Sequence[Sequence[object]]) -> str:
-    """Where a part is from, in a few words."""
+    """Name the source line of a part."""
     if not src:
         return "the prelude"
     return f"line {src[0][0]}" + "".join(f" of {file}" for file in src[0][4:] if file)
@@ -152,7 +152,7 @@ def _part(work: Compilation, section: Section, nanoseconds: int, calls: int) -> 
 
 
 def origin(work: Compilation, prov: Prov) -> str:
-    """The first stage that has something which is from exactly these places."""
+    """Return the first stage with a statement of exactly this provenance."""
     for stage in STAGES:
         if stage.kind in ("ir", "imp") and _stands(work, stage.id, prov):
             return stage.id

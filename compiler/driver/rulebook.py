@@ -1,6 +1,6 @@
-"""What a rule or a pass does, told by a tiny program: compiled with it and without it, and run.
+"""Show rules and passes at work on tiny programs, compiled with and without them.
 
-Nothing of it is written by hand but the program (`explain/tiny_programs.py`). A rule that cannot be
+tiny_programs.py`). A rule that cannot be/tiny_programs.py`). A rule that cannot be
 switched off is shown by the stage before its own and by its own, or where lower limits have it do
 something, with the usual ones and with those.
 """
@@ -28,15 +28,15 @@ from compiler.protocol.programs import RULE, RuleAnswer, RuleRequest, Shown, Ver
 from compiler.protocol.runs import RunRequest
 
 FIRST_RUN = "soa"
-"""What runs of a program whose stage cannot be run: the first stage that can."""
+"""The first stage that can be run; it stands in for earlier ones."""
 READABLE = "typed"
-"""Where laws of FlatPack are shown: the tree that they rewrite is printed as a tree."""
+"""The stage at which laws of FlatPack are shown: it prints the tree that they rewrite."""
 _REMEMBERED = 128
 
 
 @answers(RULE)
 def rule(asked: RuleRequest) -> RuleAnswer:
-    """A rule, a pass with its rules, or ("") all passes with theirs."""
+    """Describe a rule, a pass with its rules, or ("") all passes."""
     if not asked.rule:
         return {"ok": True, "passes": [_listed(one) for one in PASSES]}
     return _rule(asked.rule)
@@ -78,7 +78,7 @@ def _listed(one: Pass, *only: Rule) -> programs.PassDescription:
 
 
 def shown(what: Rule | Pass, tiny: Tiny) -> Shown:
-    """A rule or a pass at work on a program."""
+    """Show a rule or a pass at work on a program."""
     on = (what.id,) if isinstance(what, Rule) and what.asked else ()
     made = _asked(tiny, (), on)
     work = api.compilation(made)
@@ -135,7 +135,7 @@ def _asked(tiny: Tiny, off: tuple[str, ...], on: tuple[str, ...] = ()) -> OfProg
 
 
 def _version(asked: OfProgram, stage: Stage | None, tiny: Tiny) -> Version:
-    """The program at a stage, or as it was written."""
+    """Return the program's text and output at a stage, or its source."""
     if stage is None:
         return {"stage": "", "text": tiny.source, "changed": [], "output": ""}
     text = plain(api.compilation(asked).result(stage.id).text)
@@ -143,9 +143,9 @@ def _version(asked: OfProgram, stage: Stage | None, tiny: Tiny) -> Version:
 
 
 def _output(asked: OfProgram, stage: Stage, tiny: Tiny) -> str:
-    """What it gives at a stage, by the reference interpreters; "" if they run no such thing.
+    """Run the program at a stage by the reference interpreters; "" if they cannot.
 
-    Of what stands before the first stage that can be run, what that one gives.
+    Stages before the first that can be run show that one's output.
     """
     early = STAGES.index(stage) < STAGES.index(BY_ID[FIRST_RUN])
     if not early and stage.kind not in ("ir", "imp"):
@@ -160,7 +160,7 @@ _NUMBER = re.compile(r"(?<=[A-Za-z'])_\d+\b")
 
 
 def _changed(before: str, after: str) -> tuple[list[int], list[int]]:
-    """The lines of each that the other has not, but for the numbers of names."""
+    """Return the lines of each text that the other lacks, ignoring the numbers of names."""
     a, b = ([_NUMBER.sub("", line) for line in text.split("\n")] for text in (before, after))
     found: tuple[list[int], list[int]] = [], []
     for kind, i, i_end, j, j_end in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
@@ -171,7 +171,7 @@ def _changed(before: str, after: str) -> tuple[list[int], list[int]]:
 
 
 def told(answer: RuleAnswer) -> str:
-    """For a terminal."""
+    """Format rules for a terminal."""
     lines: list[str] = []
     for one in answer["passes"]:
         lines.append(f"{one['id']}: {one['does']}")

@@ -1,4 +1,4 @@
-"""Answers `costs`: gathers what stages have told of a program, for `explain/source_costs.py`."""
+"""Answer `costs`: collect records of stages for `explain/source_costs.py`."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from compiler.protocol.answering import answers
 from compiler.protocol.source_costs import COSTS, CostsAnswer, CostsRequest, EntryTime
 
 MOST_ENTRIES = 8
-"""The accesses of so many entry points are predicted."""
+"""The most entry points whose accesses are predicted."""
 MOST_STATEMENTS = 20_000
-"""They are counted by so many statements of warps, all together: about half a second."""
+"""Effort of the prediction in statements of warps, all together: about half a second."""
 
 
 @answers(COSTS)
 def costs(asked: CostsRequest) -> CostsAnswer:
-    """Costs of all entry points for one value of each size."""
+    """Predict the costs of all entry points for one value of each size."""
     work = compilation(asked)
     entries = [entry.name for entry in work.result("typed").prog.entries]
     of_entries = {name: _sizes(asked, name) for name in entries}
@@ -68,7 +68,7 @@ def costs(asked: CostsRequest) -> CostsAnswer:
 
 
 def _times(entry: str, answer: AccessesAnswer) -> Iterator[EntryTime]:
-    """What a run takes on the device whose times were compared with measured ones."""
+    """Yield predicted times on the device whose predictions were compared with measurements."""
     for one in answer.get("foretold", ()) if answer["kernels"] else ():
         if one["measured"]:
             words = {"how_far": answer["how_far"], "unsure": answer["unsure"]}
@@ -76,14 +76,14 @@ def _times(entry: str, answer: AccessesAnswer) -> Iterator[EntryTime]:
 
 
 def _sizes(asked: CostsRequest, entry: str) -> dict[str, int]:
-    """A value for each size and whole number that an entry point takes."""
+    """Return a value for each size and whole number that an entry point takes."""
     fun = entry_function(compilation(asked), entry)
     found = explanations.proposed_sizes(fun)
     return found | {name: value for name, value in asked.sizes.items() if name in found}
 
 
 def _switched_off(asked: CostsRequest) -> list[str]:
-    """What is not told since nothing was tried."""
+    """Name the facts that are unknown because a pass is switched off."""
     off = sorted({"shortcircuit"} & set(asked.options.get("disable", ())))
     return [
         f"Which copies could be avoided is not known: `{name}` is switched off." for name in off

@@ -1,8 +1,8 @@
 """Runs FlatPack programs on files that need not fit into memory (seed 002, section 7.3).
 
-A file is brought window by window into the process of the run, behind its walls. What window a
-program needs says `frontend/flatpack/windows.py`; the programs that compute a part of the result
-are those of `chunks.py`, and go the way of all others. See Note [Files that change].
+A file is read window by window into the sandboxed process of the run. The window that a program
+needs comes from `frontend/flatpack/windows.py`; the programs that compute a part of the result are
+those of `chunks.py`, and go the way of all others. See Note [Files that change].
 """
 
 from __future__ import annotations
@@ -45,31 +45,31 @@ from compiler.runtime.runs import Value, WindowOf
 # noticed.
 
 WINDOW_BYTES = 1 << 23
-"""Of the data that is in memory, as long as a step needs no more."""
+"""Bytes of data in memory, unless a step needs more."""
 MOST_STEPS = 4000
-"""Of one reading: a larger file has larger windows."""
+"""Steps of one reading; a larger file gets larger windows."""
 
 
 @dataclass(slots=True)
 class Streamed:
-    """A result, and what it took."""
+    """A result, and its cost."""
 
     values: list[values.Value]
     readings: int = 0
-    """How often the data was read."""
+    """Passes over the data."""
     windows: int = 0
     read_bytes: int = 0
     largest_window: int = 0
     """Bytes of all windows of a step."""
     peak_bytes: int = 0
-    """All memory of the process of the run, at the worst moment."""
+    """Peak memory of the run's process."""
     ms: float = 0.0
-    """Of all readings, without compiling."""
+    """Run time of all readings, without compiling."""
 
 
 @dataclass(slots=True)
 class _File:
-    """A file of packed elements; those that end in `.npy` say their type and shape as well."""
+    """A file of packed elements; `.npy` files also give their type and shape."""
 
     name: str
     path: str
@@ -80,11 +80,11 @@ class _File:
 
     @property
     def bytes(self) -> int:
-        """Of the elements."""
+        """Return the bytes of the elements."""
         return self.seen.st_size - self.begins
 
     def check(self) -> None:
-        """Raise InputError if it is not what it was."""
+        """Raise InputError if the file has changed."""
         now = os.fstat(self.fd)
         if now.st_size < self.seen.st_size:
             raise InputError(
@@ -110,11 +110,11 @@ def run(
     seconds: float = 600.0,
     window_bytes: int = WINDOW_BYTES,
 ) -> Streamed:
-    """The result of a program whose data comes from files, by the names of parameters or `GetData`.
+    """Run a program whose data comes from files, by the names of parameters or `GetData`.
 
-    `given` answers the other inputs, in order, if there are any. Errors: those of the program,
+    `given` returns the other inputs, in order, if there are any. Errors: those of the program,
     `InputError` for files and inputs that do not fit, `TypeError_` with `codes.flatpack.WINDOW`
-    where a window would have to be the whole file, and what a run may raise.
+    where a window would have to be the whole file, and those of a run.
     """
     meaning = apply_laws(flatpack.read(source), Ctx(options=options))
     try:
@@ -141,7 +141,7 @@ def run(
 
 
 def refusal(why: NoWindow) -> TypeError_:
-    """The error for whoever asked for a stream."""
+    """Make the error for a program that cannot be streamed."""
     hint = why.hint or "Give the data as an input instead, where it fits into memory."
     return TypeError_(codes.flatpack.WINDOW, why.because, why.span, hint)
 
@@ -149,7 +149,7 @@ def refusal(why: NoWindow) -> TypeError_:
 def _opened(
     meaning: Meaning, data: Mapping[str, str], opened: contextlib.ExitStack
 ) -> dict[str, _File]:
-    """The files by the names of their sources."""
+    """Open the files, by the names of their sources."""
     names = {one.file or one.name: one for one in meaning.sources}
     if len(data) > MOST_DATA:
         raise UsageError(f"At most {MOST_DATA} files can be read by a program.")
@@ -178,7 +178,7 @@ def _opened(
 
 
 def _read_head(file: _File, element: Prim) -> None:
-    """What an `.npy` file says of itself."""
+    """Read the header of an `.npy` file."""
     with open(file.fd, "rb", closefd=False) as text:
         shape, by_columns, dtype = npy.header(text, f"`{file.name}`")
         file.begins = text.tell()
@@ -196,7 +196,7 @@ def _read_head(file: _File, element: Prim) -> None:
 
 
 def _way_out(dtype: np.dtype[Any]) -> str:
-    """What to do about elements of another type."""
+    """Suggest a fix for elements of another type."""
     if not dtype.isnative:
         return "Its bytes are in the order of another machine: store it in this one's."
     found = next((prim for prim in NUMBERS if DTYPE[prim] == dtype), None)
@@ -206,7 +206,7 @@ def _way_out(dtype: np.dtype[Any]) -> str:
 def _given(
     meaning: Meaning, files: Mapping[str, _File], given: Callable[[], bytes | str]
 ) -> tuple[dict[str, Value], dict[str, int]]:
-    """The inputs that are no files, by name, and all sizes."""
+    """Return the inputs that are not files, by name, and all sizes."""
     others = [one for one in meaning.sources if one.name not in files]
     prims = [meaning.element for _ in others]
     prims[:0] = ["i64"] * len(meaning.ints)
@@ -239,7 +239,7 @@ def _given(
 
 
 def _bind(one: t.Source, shape: tuple[int, ...], sizes: dict[str, int]) -> None:
-    """The sizes that a shape tells."""
+    """Bind the sizes in a declared shape to those of an input."""
     if len(shape) != len(one.shape):
         wanted, found = (
             f"{rank} dimension{'s' * (rank != 1)}" for rank in (len(one.shape), len(shape))
@@ -256,7 +256,7 @@ def _bind(one: t.Source, shape: tuple[int, ...], sizes: dict[str, int]) -> None:
 
 
 def _from_file(file: _File, one: t.Source, meaning: Meaning, sizes: dict[str, int]) -> None:
-    """The sizes that a file tells: all of them, or the one that its length leaves."""
+    """Bind the sizes that a file determines: by its header, or one by its length."""
     if file.shape is not None:
         _bind(one, file.shape, sizes)
         return
@@ -282,7 +282,7 @@ def _from_file(file: _File, one: t.Source, meaning: Meaning, sizes: dict[str, in
 
 
 def _fits(file: _File, one: t.Source, element: Prim) -> None:
-    """A file has as many bytes as its shape says."""
+    """Check that a file has as many bytes as its shape requires."""
     count = Poly.product(one.shape).constant
     assert count is not None
     wanted = count * BYTES[element]
@@ -297,7 +297,7 @@ def _fits(file: _File, one: t.Source, element: Prim) -> None:
 
 @dataclass(slots=True)
 class _Run:
-    """A run: its files, inputs, and what its sinks have given so far."""
+    """A run: its files, inputs, and the results of its sinks so far."""
 
     options: Options
     meaning: Meaning
@@ -310,7 +310,7 @@ class _Run:
     told: Streamed = field(default_factory=lambda: Streamed([]))
 
     def result(self) -> Streamed:
-        """All readings in turn, and what is made of them."""
+        """Run all readings in turn and combine their results."""
         for one in self.stage.made.readings:
             self.read(one)
             self.told.readings += 1
@@ -322,18 +322,18 @@ class _Run:
         return self.told
 
     def input(self, one: t.Source) -> Value:
-        """An input that is no window."""
+        """Return an input that is not a window."""
         return self.found[one.name] if one.name in self.found else self.inputs[one.name]
 
     def compiled(self, program: Meaning) -> tuple[Any, Sequence[Any]]:
-        """The C text of a program, and the places of the lines of its Futhark text."""
+        """Return the C text of a program, and the places of the lines of its Futhark text."""
         made = flatpack.translate(program)
         options = replace(self.options, main="", entry="", target="c", files=())
         with _placed(made.spans):
             return Compilation(made.text, options).result("c").text, made.spans
 
     def read(self, reading: Reading) -> None:
-        """Go through the data once."""
+        """Make one pass over the data."""
         chunk = Chunk(self.stage, reading)
         program = chunk.program()
         rows = reading.sinks[0].rows.constant
@@ -384,12 +384,12 @@ class _Run:
             self.found[self.stage.sources[id(sink.term)].name] = whole
 
     def empty(self, term: t.Term, folds: bool) -> Iterable[int]:
-        """The shape of what no window has given."""
+        """Return the shape of a result to which no window has contributed."""
         shape = [size.constant or 0 for size in term.shape]
         return [0, *shape] if folds else shape
 
     def parts(self, program: Meaning, steps: list[list[Value | WindowOf]]) -> list[list[Any]]:
-        """What a program gives for all steps."""
+        """Run a program for all steps; return their results."""
         if not steps:
             return []
         text, spans = self.compiled(program)
@@ -403,7 +403,7 @@ class _Run:
 
 @contextlib.contextmanager
 def _placed(spans: Sequence[Any]) -> Iterator[None]:
-    """Errors are about the FlatPack program."""
+    """Move errors to their places in the FlatPack program."""
     try:
         yield
     except CompileError as error:

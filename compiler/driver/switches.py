@@ -1,9 +1,9 @@
-"""What `--disable` knows: the passes that can be switched off, and their rules, one by one.
+"""The switches of `--disable`: passes and their rules.
 
 All of it is read off the passes of `pipeline.py`. A rule's id is `pass/rule`, as in remarks.
-Switching a pass off switches off all of its rules, and whatever it does without a remark. Rules in
-`ASKED` are off unless a compilation asks for them. What is in `NECESSARY` leaves remarks as well,
-but programs could not be compiled without it.
+Switching a pass off switches off all of its rules, and its actions without a remark. Rules in
+`ASKED` are off unless a compilation asks for them. Rules in `NECESSARY` leave remarks as well,
+but programs cannot be compiled without them.
 """
 
 from __future__ import annotations
@@ -17,40 +17,40 @@ from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.protocol import programs
 
 PASSES = tuple(p for p in pipeline.PASSES if p.is_switchable)
-"""The passes that can be switched off."""
+"""Passes that can be switched off."""
 
 RULES: dict[str, str] = {rule.id: rule.does for p in PASSES for rule in p.switches}
-"""All rules that can be switched off: what they do, by id."""
+"""Rules that can be switched off: descriptions by id."""
 
 EQUATIONS: dict[str, str] = {rule.id: rule.equation for p in pipeline.PASSES for rule in p.rules}
-"""What becomes what, by id of the rule; nothing where that is no line."""
+"""Rewrites as equations, by id of the rule; "" where there is none."""
 
 IDS = tuple(id_ for p in pipeline.PASSES for id_ in (p.id, *(rule.id for rule in p.rules)))
-"""All passes, each before its rules, also what cannot be switched off."""
+"""Ids of all passes, each before its rules, even of those that cannot be switched off."""
 
 NECESSARY: dict[str, str] = {
     rule.id: rule.does for p in pipeline.PASSES for rule in p.rules if not rule.optional
 }
-"""Remarks whose rule cannot be switched off, and what the rule is there for."""
+"""Rules that cannot be switched off, and their purpose."""
 
 ASKED: dict[str, Rule] = {rule.id: rule for p in pipeline.PASSES for rule in p.rules if rule.asked}
-"""What `enable` takes: the rules that are done only where they are asked for, by id."""
+"""Rules that `enable` accepts: opt-in ones, by id."""
 
 LIMITS = {one.id: one for p in pipeline.PASSES for rule in p.rules for one in rule.limits}
-"""What `limits` takes."""
+"""Limits that `limits` accepts, by id."""
 
 _BY_ID = {p.id: p for p in PASSES}
 
 
 def check(names: Iterable[str]) -> None:
-    """Refuse what is no pass and no rule that can be switched off, with the near misses."""
+    """Raise UsageError for names that are no switches, with near misses."""
     for name in names:
         if name not in _BY_ID and name not in RULES:
             raise _unknown(name)
 
 
 def check_asked(names: Iterable[str]) -> None:
-    """Raise UsageError for what is no rule that can be asked for."""
+    """Raise UsageError for names that are no opt-in rules."""
     for name in names:
         if name in ASKED:
             continue
@@ -66,7 +66,7 @@ def check_asked(names: Iterable[str]) -> None:
 
 
 def check_limits(given: Mapping[str, int]) -> None:
-    """Raise UsageError for what is no limit of a rule, or more than it usually is."""
+    """Raise UsageError for unknown limits, and for values above the default."""
     for name, value in given.items():
         if name not in LIMITS:
             listed = f"{did_you_mean(name, LIMITS)} The limits are {', '.join(LIMITS)}.".strip()
@@ -102,7 +102,7 @@ def _unknown(name: str) -> UsageError:
 
 
 def listing() -> list[programs.Pass]:
-    """Passes and rules as plain data: `id`, `does`, and the `rules` of each pass, alike."""
+    """List passes and rules as plain data: `id`, `does`, and the `rules` of each pass."""
     return [
         {
             "id": p.id,
@@ -122,7 +122,7 @@ def listing() -> list[programs.Pass]:
 
 
 def help_text() -> str:
-    """What can be switched off, and limits, as lines for the command line's help."""
+    """Format all switches and limits for the command line's help."""
     width = max(map(len, (*RULES, *LIMITS))) + 2
     lines = ["what can be switched off with --disable, a pass or a single rule:"]
     for p in PASSES:

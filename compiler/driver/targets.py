@@ -1,6 +1,6 @@
-"""The targets, one line each: a machine, the passes from IMP to its text, and what runs that.
+"""The targets, one entry each: a machine, the passes from IMP to its text, and its runner.
 
-A back end is a folder of `codegen/` and a line here. Stages, the command line, the worker and the
+A back end is a folder of `codegen/` and an entry here. Stages, the command line, the worker and the
 page read the list.
 """
 
@@ -24,9 +24,9 @@ Run = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What another compiler makes of a target's text: `make(text)` is a `listings.Listed`.
+    """Another compiler's output for a target's text: `make(text)` returns a `listings.Listed`.
 
-    It raises UsageError where a tool is missing.
+    `make` raises UsageError where a tool is missing.
     """
 
     id: str
@@ -37,11 +37,11 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class BackEnd:
-    """What makes text for a target and runs it; `title` says what and where.
+    """A back end: generates text for a target and runs it; `title` names both.
 
-    `missing()` says what this machine lacks for that, "" for nothing. If there is a `stand_in`, the
-    reference interpreter runs the programs then, and the answer has that note. `sanitized`: as
-    `run`, under sanitisers. `listings`: what other compilers make of the text.
+    `missing()` names what this machine lacks to run it, "" for nothing. If there is a `stand_in`,
+    the reference interpreter runs the programs then, and the answer has that note. `sanitized`:
+    like `run`, under sanitisers. `listings`: other compilers' output for the text.
     """
 
     target: Target
@@ -100,18 +100,18 @@ BACK_ENDS: tuple[BackEnd, ...] = (
         ),
     ),
 )
-"""In the order in which they are offered. Without a choice it is the first."""
+"""In the order in which they are offered; the first is the default."""
 
 BY_ID = {one.target.id: one for one in BACK_ENDS}
 LISTINGS = {made.id: (made, one.target) for one in BACK_ENDS for made in one.listings}
-"""Each listing by its id, with the target of whose text it is made."""
+"""Each listing by its id, with the target of its text."""
 
 
 def is_gpu(back_end: str) -> bool:
-    """Whether neighbouring threads of a back end run in step; those of the interpreter do not."""
+    """Return True if neighbouring threads of a back end run in lockstep (False for `ref`)."""
     return back_end in BY_ID and BY_ID[back_end].target.in_step
 
 
 def target_named(name: str) -> Target:
-    """The target with that id; of "" the machine that stages before all choices assume."""
+    """Return the target with that id; for "" the machine that earlier stages assume."""
     return BY_ID[name].target if name else Target()

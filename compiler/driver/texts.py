@@ -1,4 +1,4 @@
-"""The texts of stages, each made when it is asked for, and what stands where in them."""
+"""Return the texts of stages on demand, and the places in them."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from compiler.protocol import editing, programs
 from compiler.protocol.answering import answers
 
 PLACED = ("typed", "soa")
-"""The stages whose lines come from all places that are worth a click.
+"""Stages whose lines together cover every clickable place.
 
-In the types each expression that has a line of its own stands once; the core language names the
-operands of the others, and later stages have nothing from anywhere else.
+In `typed` each expression with a line of its own stands once; the core language names the
+operands of the others, and later stages add no places.
 """
 
 
 @answers(programs.TEXT)
 def text(asked: programs.TextRequest) -> programs.TextAnswer:
-    """A stage with its text."""
+    """Return a stage with its text."""
     return {"ok": True, "stage": stage_json(compilation(asked), stage_named(asked.stage).id, True)}
 
 
 @answers(programs.PLACES)
 def places(asked: programs.PlacesRequest) -> programs.PlacesAnswer:
-    """The places that lines come from, as far as the program gets."""
+    """Return the places that lines come from, in the stages that compile."""
     work = compilation(asked)
     indexes = [_index(work, PLACED[0])]
     with suppress(CompileError):  # the stages that are there have places, too
@@ -38,7 +38,7 @@ def places(asked: programs.PlacesRequest) -> programs.PlacesAnswer:
 
 @answers(editing.OCCURRENCES)
 def occurrences(asked: editing.OccurrencesRequest) -> editing.OccurrencesAnswer:
-    """What each stage that the program reaches has of a place."""
+    """Return the lines and statements of a place, at each stage that compiles."""
     work = compilation(asked)
     work.result(PLACED[0])
     place: list[int | str] = [asked.line, asked.column, asked.end_line, asked.end_column]
@@ -53,7 +53,7 @@ def occurrences(asked: editing.OccurrencesRequest) -> editing.OccurrencesAnswer:
 
 
 def _index(work: Compilation, name: str) -> Index:
-    """The index of a stage's text, made once."""
+    """Return the index of a stage's text, made once."""
     if name not in work.indexes:
         work.indexes[name] = Index(work.result(name).text)
     return work.indexes[name]

@@ -1,4 +1,4 @@
-"""One question about two LMADs, asked of the thesis' procedure, of this prover and of Z3."""
+"""Compare three procedures on two LMADs: the thesis', this prover's and Z3's."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @answers(proofs.NO_OVERLAP)
 def three_ways(asked: proofs.NoOverlapRequest) -> proofs.NoOverlapAnswer:
-    """The verdict, reason and time of each."""
+    """Return verdict, reason and time of each."""
     return within(LONGEST_PROOF, lambda: _asked(asked), "The proof", TOO_HARD)
 
 
@@ -54,7 +54,7 @@ def _asked(asked: proofs.NoOverlapRequest) -> proofs.NoOverlapAnswer:
 def _by_procedure(
     first: Lmad[Poly], second: Lmad[Poly], facts: Facts, factor: FactorOf, before: float
 ) -> proofs.ByProcedure:
-    """The procedure under facts, with what another way of reading them took `before`."""
+    """Run the procedure under facts; add the `before` milliseconds of another reading of them."""
     (shown, steps), ms = _timed(lambda: no_overlap(first, second, facts))
     return {
         "disjoint": shown,
@@ -65,14 +65,14 @@ def _by_procedure(
 
 
 def _timed(work: Callable[[], T]) -> tuple[T, float]:
-    """What it gives, and the milliseconds of the processor that it took."""
+    """Return the result of `work` and its milliseconds of CPU time."""
     start = time.thread_time()
     found = work()
     return found, (time.thread_time() - start) * 1000
 
 
 def _because(steps: Sequence[Traced], factor: FactorOf) -> Sentence:
-    """What the step says at which the procedure ended."""
+    """Return the sentence of the step at which the procedure ended."""
     last = steps[-1]
     if last.parts:
         return _because(last.parts[-1], factor)

@@ -1,4 +1,4 @@
-"""Files of tuning parameters as Futhark has them: lines `name=value` beside a program."""
+"""Read Futhark's files of tuning parameters: lines `name=value` beside a program."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _LEAST, _MOST = int_range("i64")
 
 
 def with_tuning(asked: OfProgram, program: str | Path, file: str | None) -> OfProgram:
-    """The program with the values of a file; those that it has been given already stay.
+    """Add a file's values to the program's thresholds; values given already win.
 
-    None stands for `program.fut.tuning` where there is one, "" for no file. A name that the program
-    does not have is told on standard error. Raises UsageError and InputError.
+    None stands for `program.fut.tuning` if it exists, "" for no file. A name that the program
+    does not have is reported on standard error. Raises UsageError and InputError.
     """
     chosen = Path(f"{program}{ENDING}" if file is None else file)
     if file == "" or (file is None and not chosen.is_file()):
@@ -42,7 +42,7 @@ def with_tuning(asked: OfProgram, program: str | Path, file: str | None) -> OfPr
 
 
 def values_in(path: Path) -> dict[str, int]:
-    """The lines of such a file. Raises UsageError where it cannot be read, and InputError."""
+    """Parse such a file. Raises UsageError where it cannot be read, and InputError."""
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

@@ -1,6 +1,6 @@
 """The worker: one JSON object per line in, one per line out (architecture, section 5).
 
-Requests with `"stream": true` get the stages one by one as answers marked `"partial": true` before
+Requests with `"stream": true` get stages one by one as answers marked `"partial": true` before
 the last one. Nothing but answers is written to standard output.
 """
 
@@ -35,12 +35,12 @@ from compiler.protocol.reading import checked, read_json
 from compiler.sandbox import kernel
 
 BETWEEN_ANSWERS = 100_000
-"""New objects behind an answer from which on it is looked for then: nobody waits, and little of the
-program is left to go through."""
+"""New objects that trigger a collection after an answer: nobody waits then, and little of the
+program is left to scan."""
 
 
 def end_with_parent() -> None:
-    """Have this process killed when the thread that started it ends, where the system can."""
+    """Have the kernel kill this process when the parent's thread ends, where supported."""
     with contextlib.suppress(OSError):
         kernel.die_with_parent()
 
@@ -48,7 +48,7 @@ def end_with_parent() -> None:
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     """Answer requests until the input ends, each in a thread of its own.
 
-    So one that was given a lower priority, because it took long, takes that with it.
+    So a lowered priority, given to a long request, ends with its thread.
     """
     seldom_look_for_garbage()
     with contextlib.suppress(OSError):
@@ -58,7 +58,7 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
 
 
 def serve_lines(requests: Iterable[bytes], answers: IO[bytes]) -> None:
-    """Answer requests on the stack that there is."""
+    """Answer requests on the current stack."""
 
     def send(told: bytes) -> None:
         answers.write(told)
@@ -114,7 +114,7 @@ def _is_packed(request: Json) -> bool:
 
 
 def answer(request: Json, partial: Callable[[Json], None] | None = None) -> Json:
-    """The answer to one request, without its id; never an exception."""
+    """Answer one request, without its id; never raises."""
     source = ""
     files: dict[str, str] = {}
     try:
@@ -142,7 +142,7 @@ def _operation(request: Json) -> Operation[Any]:
 
 
 def _check_text(data: object) -> None:
-    """Refuse strings that are no text, at whatever depth: they cannot be written anywhere."""
+    """Raise an error for strings that are no valid text, at any depth."""
     try:
         json.dumps(data, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -152,7 +152,7 @@ def _check_text(data: object) -> None:
 
 
 def _source(given: Json) -> str:
-    """The program of a request, which it gives as `source` or as `path`, and has not any more."""
+    """Take the program from a request: its `source`, or the file at its `path`."""
     if given.get("path") is not None:
         path = given.pop("path")
         if not isinstance(path, str):
@@ -180,7 +180,7 @@ def _source(given: Json) -> str:
 
 @answers(programs.BATCH)
 def _batch(asked: programs.BatchRequest, tell: Tell | None) -> programs.BatchAnswer:
-    """Each request is answered as it would be alone; streamed, as soon as that is done."""
+    """Answer each request as if alone; when streaming, send each answer at once."""
     stream = tell if asked.stream else None
     answers: list[Json] = []
     for number, one in enumerate(asked.requests):
@@ -209,7 +209,7 @@ def _batch(asked: programs.BatchRequest, tell: Tell | None) -> programs.BatchAns
 
 
 def _member(batch: programs.BatchRequest, one: Json, operation: Operation[Any] | None) -> Json:
-    """A request with what it has from its batch."""
+    """Add to a request the fields of its batch."""
     shared = {name: getattr(batch, name) for name in (*fields(OfProgram), "stream")}
     own = {name: value for name, value in one.items() if name not in (*shared, "path")}
     known = fields(operation.request) if operation is not None else {}

@@ -1,4 +1,4 @@
-"""The editor's questions as operations of the protocol."""
+"""Answer the editor's operations of the protocol."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from compiler.protocol import editing
 from compiler.protocol.answering import answers
 
 _project = Project({})
-"""The program before: what is known of its files stays known."""
+"""The last program: analyses of its files stay cached."""
 
 
 def _of(asked: editing.OfFile) -> tuple[Project, str]:
-    """The program, and the path of the file that is asked about."""
+    """Load the request's program; return it and the path of the file in question."""
     path = asked.file or asked.main
     _project.files, _project.main = {**asked.files, asked.main: asked.source}, asked.main
     if path not in _project.files:
@@ -44,7 +44,7 @@ def _piece(project: Project, path: str, start: int, end: int) -> list[int | str]
 
 @answers(editing.INSPECT)
 def inspect(asked: editing.InspectRequest) -> editing.InspectAnswer:
-    """What stands at a place; nothing is known of blanks and comments."""
+    """Answer hover and references at a place; nothing for blanks and comments."""
     project, path = _of(asked)
     found = places.told(project, path, _at(asked, project, path))
     if found is None:
@@ -63,7 +63,7 @@ def inspect(asked: editing.InspectRequest) -> editing.InspectAnswer:
 
 @answers(editing.COMPLETE)
 def complete(asked: editing.CompleteRequest) -> editing.CompleteAnswer:
-    """What may be written at a place."""
+    """Answer completion at a place."""
     project, path = _of(asked)
     start, items = completing.completions(project, path, _at(asked, project, path))
     found: list[editing.CompletionItem] = [
@@ -74,7 +74,7 @@ def complete(asked: editing.CompleteRequest) -> editing.CompleteAnswer:
 
 @answers(editing.RENAME)
 def rename(asked: editing.RenameRequest) -> editing.RenameAnswer:
-    """The changes of a new name."""
+    """Answer rename with its edits."""
     project, path = _of(asked)
     edits = places.rename(project, path, _at(asked, project, path), asked.name)
     return {"ok": True, "edits": _edits(project, edits)}
@@ -82,7 +82,7 @@ def rename(asked: editing.RenameRequest) -> editing.RenameAnswer:
 
 @answers(editing.FIXES)
 def fixes(asked: editing.FixesRequest) -> editing.FixesAnswer:
-    """The changes that mend an error."""
+    """Answer code actions for an error."""
     project, path = _of(asked)
     span = Span(asked.line, asked.column, asked.end_line, asked.end_column, path)
     found: list[editing.Fix] = [
@@ -98,7 +98,7 @@ def _edits(project: Project, edits: Iterable[places.Edit]) -> list[editing.TextE
 
 @answers(editing.OUTLINE)
 def outlined(asked: editing.OutlineRequest) -> editing.OutlineAnswer:
-    """The declarations of a file, and what folds in it."""
+    """Answer the declarations of a file, and its folds."""
     project, path = _of(asked)
     found: list[editing.OutlineSymbol] = []
 
@@ -114,5 +114,5 @@ def outlined(asked: editing.OutlineRequest) -> editing.OutlineAnswer:
 
 @answers(editing.FORMAT)
 def laid_out(asked: editing.FormatRequest) -> editing.FormatAnswer:
-    """A text in its layout."""
+    """Answer the formatted text."""
     return {"ok": True, "text": layouts.laid_out(asked.source, asked.main, asked.width)}

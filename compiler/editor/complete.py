@@ -1,4 +1,4 @@
-"""What may be written at a place: names in scope, members of modules, fields, constructors."""
+"""Complete at a place: names in scope, members of modules, fields, constructors."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _PATH = re.compile(
 )
 _WORD = re.compile(r"[A-Za-z0-9_']*$")
 _HELD = "held__here"
-"""A name that nobody uses, for what is being written."""
+"""An unused name that stands in for the word being typed."""
 _STAND_INS = ("???", "??? in ???", f"{_HELD} = ??? in ???", _HELD, f"{_HELD} = ???")
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """Something that may be written."""
+    """A completion item."""
 
     name: str
     kind: str
     says: str
-    """Its type, or nothing."""
+    """Its type, or ""."""
     doc: str = ""
 
 
 def completions(project: Project, path: str, at: int) -> tuple[int, list[Completion]]:
-    """What may stand at a place, and where the word begins that it replaces."""
+    """Return the start of the word to replace, and the completions."""
     text = project.files[path]
     before = text[:at]
     line = before[before.rfind("\n") + 1 :]
@@ -74,7 +74,7 @@ def _item(project: Project, symbol: Symbol) -> Completion:
 
 
 def _held(project: Project, path: str, start: int, end: int) -> tuple[Project, bool]:
-    """The project with something for what is being written, so that the rest is a program."""
+    """Return the project with a placeholder for the word being typed, so that the rest parses."""
     text = project.files[path]
     for stand_in in _STAND_INS:
         changed = project.with_text(path, f"{text[:start]}{stand_in}{text[end:]}")
@@ -85,7 +85,7 @@ def _held(project: Project, path: str, start: int, end: int) -> tuple[Project, b
 
 
 def _after_dot(project: Project, path: str, dot: int, at: int) -> Iterator[Completion]:
-    """Members of the module before a dot, or fields of the record."""
+    """Yield members of the module, or fields of the record, before a dot."""
     text = project.files[path]
     name = _PATH.search(text[:dot])
     start = name.start() if name else dot
@@ -109,7 +109,7 @@ def _after_dot(project: Project, path: str, dot: int, at: int) -> Iterator[Compl
 
 
 def _opening(text: str, end: int) -> int:
-    """Where the expression in brackets begins that ends at a place."""
+    """Return the start of the bracketed expression that ends at a place."""
     depth, at = 0, end
     while at > 0:
         at -= 1
@@ -123,7 +123,7 @@ def _opening(text: str, end: int) -> int:
 
 
 def _fields(project: Project, path: str, start: int, at: int, record: str) -> Iterator[Completion]:
-    """The fields of an expression: of the type that it has where anything may follow, or it."""
+    """Yield the fields of a record expression: bind it to a name, and take that name's type."""
     text = project.files[path]
     for value, more in product(("???", _HELD), ("", " in ???")):
         held = f"{text[:start]}(let {_HELD} = {record} in {value}){more}{text[at:]}"
@@ -135,7 +135,7 @@ def _fields(project: Project, path: str, start: int, at: int, record: str) -> It
 
 
 def _constructors(project: Project, path: str) -> Iterator[Completion]:
-    """The constructors that the files mention, with their payload where a type says it."""
+    """Yield the constructors in all files, with their payload where a type gives it."""
     found: dict[str, str] = {}
     for file in sorted(project.files, key=lambda one: one != path):
         parsed = project.parsed(file)

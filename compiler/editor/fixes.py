@@ -1,4 +1,4 @@
-"""Changes that follow from the hint of an error or a warning, tried before they are offered."""
+"""Derive fixes from the hint of an error or a warning; each is tried before it is offered."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _REMOVE = "Remove it."
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """What it does, and how."""
+    """A code action: its title and edits."""
 
     title: str
     edits: tuple[Edit, ...]
 
 
 def fixes(project: Project, path: str, span: Span, hint: str) -> list[Fix]:
-    """The changes of which a hint speaks, at the place of its error in a file."""
+    """Return the fixes that a hint suggests, at the place of its error in a file."""
     text = project.files[path]
     start = offset(text, span.line, span.col)
     end = offset(text, span.end_line, span.end_col)
@@ -49,7 +49,7 @@ def fixes(project: Project, path: str, span: Span, hint: str) -> list[Fix]:
 
 
 def _helps(project: Project, path: str, fix: Fix) -> bool:
-    """Whether there are fewer errors then."""
+    """Return True if the fix reduces the number of errors."""
     edit = fix.edits[0]
     text = project.files[path]
     after = project.with_text(path, f"{text[: edit.start]}{edit.text}{text[edit.end :]}")
@@ -59,7 +59,7 @@ def _helps(project: Project, path: str, fix: Fix) -> bool:
 
 
 def _is_gone(before: Project, after: Project, path: str) -> bool:
-    """Of FlatPack, where the first error of meaning hides the others: whether that one is gone."""
+    """Return True if a FlatPack error is gone; the first error of meaning hides later ones."""
     was, now = (flatpack.read(one.files[path], path) for one in (before, after))
     if was.is_whole:
         first, then = ([(e.code, e.span[:2]) for e in one.errors] for one in (was, now))
@@ -68,7 +68,7 @@ def _is_gone(before: Project, after: Project, path: str) -> bool:
 
 
 def _errors(project: Project, path: str) -> tuple[int, int]:
-    """How many errors of syntax there are, then how many others; many where nothing is known."""
+    """Count errors of syntax, then of types; a large number where types are unknown."""
     try:
         parse(project.files[path], path)
     except SyntaxError_ as error:

@@ -1,4 +1,4 @@
-"""FlatPack programs for editors: what their names stand for, and the shape of what stands where.
+"""Resolve names and find shapes in FlatPack programs.
 
 Names are found in the syntax tree, so that they are known in a program with errors too; shapes are
 those that the evaluation met, also where it stopped at an error.
@@ -25,14 +25,14 @@ from compiler.frontend.flatpack.parser import RESERVED, is_pattern, recovered, w
 from compiler.frontend.flatpack.values import USUAL, SizeTable, Value, shown
 
 KEYWORDS = sorted(RESERVED | WORDS)
-"""What the author can give to nothing as its name."""
+"""Words that the author cannot declare."""
 MOST_SHAPES = 4
-"""That are told of one place: a function may be used for many."""
+"""Shapes shown per place: a function may be used at many."""
 OF_LIBRARY = library().definitions[0].span.file
-"""The file of what every program has."""
+"""The file of the library's definitions."""
 _BINDERS = ("LetMap", "Let", "Filter")
 _HELD = "held__here"
-"""A name that nobody uses, for what is being written."""
+"""An unused name that stands in for the word being typed."""
 _DEFINITION = re.compile(r"(?<=\n)[^\s-]")
 _ENDS = ("", f" {_HELD}", f" = {_HELD}", f" -> {_HELD}")
 _CLOSED = {"(": ")", "[": "]", "let": f" in {_HELD}"}
@@ -40,20 +40,20 @@ _CLOSED = {"(": ")", "[": "]", "let": f" in {_HELD}"}
 
 @dataclass(frozen=True, slots=True)
 class FlatPackText:
-    """A text, as far as it is a program."""
+    """A FlatPack text, parsed and evaluated as far as possible."""
 
     program: s.Program
     errors: tuple[CompileError, ...]
-    """Of its syntax; if there are none, the first of its meaning."""
+    """Errors of syntax; if there are none, the first of meaning."""
     is_whole: bool
-    """There are no errors of syntax."""
+    """True if there are no errors of syntax."""
     shapes: dict[Span, dict[str, None]]
-    """What places stood for, as it is told, in the order that evaluation met them."""
+    """Rendered shapes by place, in the order of evaluation."""
 
 
 @lru_cache(maxsize=100)
 def read(text: str, path: str) -> FlatPackText:
-    """What is known of a text."""
+    """Parse and evaluate a text as far as possible."""
     program, errors = recovered(text, path)
     shapes: dict[Span, dict[str, None]] = {}
     element = program.element.text if program.element else USUAL
@@ -79,7 +79,7 @@ class _Resolver:
     text: str
     path: str
     held: str = ""
-    """The name at which the scope is wanted."""
+    """The name whose scope is wanted."""
     names: Names = field(default_factory=Names)
     starts: list[int] = field(default_factory=list)
 
@@ -90,7 +90,7 @@ class _Resolver:
         return self.starts[line - 1] + col - 1
 
     def declared(self, kind: str, name: str, span: Span, whole: Span, doc: str = "") -> Symbol:
-        """A new name; what it is is known by its place."""
+        """Declare a name; its place identifies it."""
         start, local = self.offset(*span[:2]), kind in ("variable", "size")
         ends = self.offset(*whole[:2]), self.offset(*whole[2:4])
         found = Symbol(kind, name, span, start, ends, doc, is_local=local)
@@ -98,7 +98,7 @@ class _Resolver:
         return found
 
     def used(self, name: s.Name, env: Table) -> None:
-        """A name in an expression."""
+        """Resolve a name in an expression."""
         if name.text == self.held and not self.names.scope:
             self.names.scope = dict(env)
         symbol = env.get((VALUE, name.text))
@@ -107,7 +107,7 @@ class _Resolver:
             self.names.uses.append(Use(start, start + len(name.text), symbol, False, False))
 
     def program(self, program: s.Program, outer: Table) -> Names:
-        """All definitions; each may use all others."""
+        """Resolve all definitions; each may use all others."""
         env = dict(outer)
         for one in program.definitions:
             kind, name = "function" if one.params else "constant", one.name
@@ -123,7 +123,7 @@ class _Resolver:
         return self.names
 
     def params(self, one: s.Definition, env: Table) -> None:
-        """The parameters of a definition, and the sizes that their shapes name."""
+        """Declare the parameters of a definition, and the sizes in their shapes."""
         own: Table = {}
         for param in one.params:
             symbol = self.declared("variable", param.name, param.at, param.span)
@@ -147,7 +147,7 @@ class _Resolver:
         env |= sizes | own
 
     def pattern(self, pattern: s.Exp, whole: Span) -> Table:
-        """What a pattern binds."""
+        """Declare the names that a pattern binds."""
         match pattern:
             case s.Name(text=text, span=span):
                 return {(VALUE, text): self.declared("variable", text, span, whole)}
@@ -159,7 +159,7 @@ class _Resolver:
         return {}
 
     def exp(self, e: s.Exp, env: Table) -> None:
-        """The names of an expression."""
+        """Resolve the names of an expression."""
         match e:
             case s.Name():
                 self.used(e, env)
@@ -192,7 +192,7 @@ class _Resolver:
 
 
 def _sizes(shape: s.Exp | None) -> Iterator[s.Name]:
-    """The names of sizes in the shape of a parameter."""
+    """Yield the names of sizes in the shape of a parameter."""
     match shape:
         case s.Name(text=text) if text not in WORDS and text not in PRIMS and text != "Scalar":
             yield shape
@@ -207,7 +207,7 @@ def _sizes(shape: s.Exp | None) -> Iterator[s.Name]:
 
 
 def _comment(text: str, starts: list[int], line: int) -> str:
-    """The comment right above a line, unless it is of the program's tests."""
+    """Return the comment right above a line, unless it belongs to the tests."""
     found: list[str] = []
     for start in reversed(starts[: line - 1]):
         row = text[start : text.find("\n", start)]
@@ -219,20 +219,20 @@ def _comment(text: str, starts: list[int], line: int) -> str:
 
 @cache
 def _library() -> Table:
-    """The names that every program has."""
+    """Return the names of the library."""
     text = LIBRARY.read_text("utf-8")
     return _Resolver(text, OF_LIBRARY).program(library(), {}).exports
 
 
 def names(text: str, path: str) -> Names:
-    """What the names of a text stand for."""
+    """Resolve the names of a text."""
     return _Resolver(text, path).program(read(text, path).program, _library())
 
 
 def scope(text: str, path: str, start: int, end: int) -> tuple[str, Table]:
-    """The names that may stand for a piece of a text, and a text in which their shapes are known.
+    """Return the names in scope at a piece of a text, and a text in which their shapes are known.
 
-    What the definition has behind that piece is left out, so that it need not be done.
+    The rest of the definition is cut off, since it may be incomplete.
     """
     before = text[:start]
     rest = _DEFINITION.search(text, end)
@@ -258,7 +258,7 @@ def scope(text: str, path: str, start: int, end: int) -> tuple[str, Table]:
 
 
 class StandsThere(NamedTuple):
-    """What stands at a place."""
+    """An expression or name at a place: span, description, documentation."""
 
     span: Span
     says: str
@@ -266,7 +266,7 @@ class StandsThere(NamedTuple):
 
 
 def told(text: str, path: str, at: int, use: Use | None) -> StandsThere | None:
-    """A name with its shapes, a word of the language, or the smallest expression at a place."""
+    """Describe a name with its shapes, a keyword, or the smallest expression at a place."""
     shapes = read(text, path).shapes
     line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
     if use is not None:
@@ -287,7 +287,7 @@ def told(text: str, path: str, at: int, use: Use | None) -> StandsThere | None:
 
 
 def said(text: str, path: str, symbol: Symbol, here: Span | None = None) -> str:
-    """What a name is: its shapes, or of a definition its head and what it gives."""
+    """Describe a symbol: its shapes, or a definition's head and result."""
     shapes = read(text, path).shapes
     if symbol.kind not in ("function", "constant"):
         known = shapes.get(symbol.span) or (shapes.get(here) if here else None) or {}
@@ -302,7 +302,7 @@ def said(text: str, path: str, symbol: Symbol, here: Span | None = None) -> str:
 
 
 def folds(text: str, path: str) -> list[tuple[int, int]]:
-    """The first and last lines of definitions and of comments, where these are several lines."""
+    """Return the first and last lines of definitions and comments of several lines."""
     spans = [one.span for one in read(text, path).program.definitions]
     found = {span.line: span.end_line for span in spans if span.end_line > span.line}
     for comment in re.finditer(r"(?m)(?:^--.*(?:\n|\Z)){2,}", text):

@@ -1,4 +1,4 @@
-"""The words of FlatPack as an editor tells them: how each is written, its shape, what it is.
+"""Documentation of FlatPack's words for editors: notation, shape, meaning.
 
 Here `a` has the shape `s Of t Of u`, as in the tables of `docs/flatpack.md`.
 """

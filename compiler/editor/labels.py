@@ -1,4 +1,4 @@
-"""Fields of records and constructors of sums: where each is meant that one place means.
+"""Resolve fields of records and constructors of sums: all uses of the one at a place.
 
 They have no declaration. Two of one name are the same where their types have the same names: those
 of a type or a literal stand beside them, those of `r.x` and `#c` are the checker's. Counted as the
@@ -18,9 +18,9 @@ from compiler.editor.project import Project, place
 
 FIELD, CONSTRUCTOR = "field", "constructor"
 Group = frozenset[str] | None
-"""The names of a type's fields or constructors; None: nobody knows which type is meant."""
+"""The names of a type's fields or constructors; None if the type is unknown."""
 _ALL = {"t_record": FIELD, "p_record": FIELD, "e_record": FIELD, "t_sum": CONSTRUCTOR}
-"""What has all names of a type in it."""
+"""Tree nodes that hold all labels of a type, with the kind of label."""
 _PUNS = ("p_field_name", "p_field_typed", "f_pun")
 
 
@@ -40,15 +40,15 @@ class Labels:
     """All fields and constructors of one name."""
 
     uses: list[tuple[str, Use]]
-    """With their files, in the order of these."""
+    """Uses with their files, in the order of the files."""
     unknown: list[tuple[str, int]]
-    """Files and places of those that nobody knows the type of."""
+    """Files and offsets of uses whose type is unknown."""
     groups: dict[tuple[str, int], Group]
-    """All names of the types, by file and place."""
+    """All labels of the type, by file and offset."""
 
 
 def labels(project: Project, name: str) -> Labels:
-    """The fields and constructors of a name, in all files."""
+    """Find the fields and constructors of a name, in all files."""
     found = [
         (path, label)
         for path, text in sorted(project.files.items())
@@ -99,7 +99,7 @@ def _of_file(project: Project, path: str, name: str) -> list[_Label]:
 
 
 def _written(tree: Node) -> Iterator[tuple[str, Token, Group, bool, bool]]:
-    """Each field and constructor in a tree: its kind, the names beside it, whether in a type."""
+    """Yield each label: kind, token, labels of its type, is in a type, is a pun `{x}`."""
     todo: list[tuple[Node, str]] = [(tree, "")]
     while todo:
         node, rule = todo.pop()

@@ -1,8 +1,8 @@
 """`stridescope lsp`: a language server on standard input and output, over `compiler/editor`.
 
-Texts of open documents win over files on the disk. The compiler's work is done one piece after the
-other in a thread with a deep stack; what a client cancels before its turn is not done at all.
-Diagnostics wait until nothing was typed for a moment.
+Texts of open documents win over files on the disk. Requests to the compiler run one after the other
+in a thread with a deep stack; one that is cancelled before its turn does not run. Diagnostics wait
+until nothing was typed for a moment.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from compiler.frontend.format import laid_out
 from compiler.protocol.programs import CheckRequest, Problem
 
 QUIET = 0.2
-"""Seconds without a change after which a text is checked."""
+"""Seconds without a change before a text is checked."""
 MOST_FILES = 1000
-"""Files of a folder in which uses of a name are looked for."""
+"""Files of a folder that are searched for uses."""
 T = TypeVar("T")
 Texts = Mapping[str, str]
 _KINDS = {
@@ -76,11 +76,11 @@ class EditorServer(LanguageServer):
         threading.stack_size(before)
 
     def open_texts(self) -> dict[str, str]:
-        """The texts of the documents that are open, by path."""
+        """Return the texts of open documents by path."""
         return {_path(doc.uri): doc.source for doc in self.workspace.text_documents.values()}
 
     async def work(self, uri: str, asked: Callable[[str], T]) -> T:
-        """What the compiler says of a document, in its turn."""
+        """Run a query on a document, in its turn on the compiler's thread."""
         texts, path = self.open_texts(), _path(uri)
 
         def answer() -> T:
@@ -93,11 +93,11 @@ class EditorServer(LanguageServer):
             raise JsonRpcException(error.message, lsp.LSPErrorCodes.RequestFailed) from None
 
     def _files(self, path: str, texts: Texts) -> dict[str, str]:
-        """A program with all that it imports."""
+        """Return a program with all its imports."""
         return with_imports(texts.get(path, ""), path, partial(self._text, texts))
 
     def _text(self, texts: Texts, path: str) -> str | None:
-        """The text of a file; that on the disk is read again when it has changed."""
+        """Return the text of a file; read it from disk again when it has changed."""
         if path in texts:
             return texts[path]
         try:
@@ -109,7 +109,7 @@ class EditorServer(LanguageServer):
         return self._disk[path][1]
 
     def with_folder(self, texts: Texts) -> None:
-        """Take in all programs of the folders that are open."""
+        """Add all programs of the open folders."""
         roots = [_path(folder.uri) for folder in self.workspace.folders.values()]
         endings = (ENDING, FLATPACK)
         found = (
@@ -127,11 +127,11 @@ class EditorServer(LanguageServer):
     # --- places ------------------------------------------------------------------------------
 
     def text(self, path: str) -> str:
-        """A file of the project, or of the prelude."""
+        """Return the text of a file of the project or the prelude."""
         return self.project.files.get(path) or (self._text({}, path) or "")
 
     def at(self, path: str, position: lsp.Position) -> int:
-        """Where in a text a position of the client is."""
+        """Convert a client's position to an offset in the text."""
         lines = self.text(path).split("\n")
         line = min(position.line, len(lines) - 1)
         codec = self._codec()
@@ -139,7 +139,7 @@ class EditorServer(LanguageServer):
         return offset(self.text(path), here.line + 1, here.character + 1)
 
     def range(self, path: str, start: int, end: int) -> lsp.Range:
-        """What the client calls a piece of a text."""
+        """Convert offsets to the client's range."""
         text = self.text(path)
         lines = text.split("\n")
         ends = (
@@ -150,7 +150,7 @@ class EditorServer(LanguageServer):
         return lsp.Range(*(codec.position_to_client_units(lines, one) for one in ends))
 
     def range_of(self, span: Span) -> lsp.Range:
-        """The same of a span, whose file is a path."""
+        """Convert a span, whose file is a path, to the client's range."""
         text = self.text(span.file)
         start = offset(text, span.line, span.col)
         return self.range(span.file, start, offset(text, span.end_line, span.end_col))
@@ -159,7 +159,7 @@ class EditorServer(LanguageServer):
         return self.workspace.position_codec
 
     def edits(self, changes: list[places.Edit]) -> lsp.WorkspaceEdit:
-        """Changes as the client makes them."""
+        """Convert edits to the client's workspace edit."""
         found: dict[str, list[lsp.TextEdit]] = {}
         for one in changes:
             edit = lsp.TextEdit(self.range(one.path, one.start, one.end), one.text)
@@ -169,7 +169,7 @@ class EditorServer(LanguageServer):
     # --- diagnostics -------------------------------------------------------------------------
 
     def check_soon(self, uri: str) -> None:
-        """Check a document when nothing more is typed."""
+        """Schedule a check of a document for when typing pauses."""
         if uri in self._checks:
             self._checks.pop(uri).cancel()
         loop = asyncio.get_running_loop()
@@ -189,7 +189,7 @@ class EditorServer(LanguageServer):
             )
 
     def forget(self, uri: str) -> None:
-        """A document is closed."""
+        """Forget a closed document."""
         if uri in self._checks:
             self._checks.pop(uri).cancel()
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
@@ -208,7 +208,7 @@ class EditorServer(LanguageServer):
     def _diagnostic(
         self, path: str, problem: Problem, severity: lsp.DiagnosticSeverity
     ) -> lsp.Diagnostic:
-        """A problem at its place; one of another file, at the import that leads there."""
+        """Convert a problem; one in another file is shown at the import that leads there."""
         span = problem["span"] or [1, 1, 1, 1]
         message, file = problem["message"], str(span[4]) if len(span) > 4 else path
         at = self.range_of(_span(span, path))
@@ -238,7 +238,7 @@ class EditorServer(LanguageServer):
 
 
 def _span(told: Sequence[int | str], *files: str) -> Span:
-    """A span of the protocol in a file: the last of `files`."""
+    """Convert a protocol span to one in the last of `files`."""
     line, column, end_line, end_column = map(int, told[:4])
     return Span(line, column, end_line, end_column, files[-1])
 
@@ -256,13 +256,13 @@ server = EditorServer()
 
 @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
 async def did_open(ls: EditorServer, params: lsp.DidOpenTextDocumentParams) -> None:
-    """A document is open."""
+    """Check an opened document."""
     ls.check_soon(params.text_document.uri)
 
 
 @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
 async def did_change(ls: EditorServer, params: lsp.DidChangeTextDocumentParams) -> None:
-    """A document has another text; so has what imports it."""
+    """Check a changed document and its dependents."""
     ls.check_soon(params.text_document.uri)
     for document in ls.workspace.text_documents.values():
         ls.check_soon(document.uri)
@@ -270,13 +270,13 @@ async def did_change(ls: EditorServer, params: lsp.DidChangeTextDocumentParams) 
 
 @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
 async def did_close(ls: EditorServer, params: lsp.DidCloseTextDocumentParams) -> None:
-    """A document is what lies on the disk again."""
+    """Return to the text on disk."""
     ls.forget(params.text_document.uri)
 
 
 @server.feature(lsp.TEXT_DOCUMENT_HOVER)
 async def hover(ls: EditorServer, params: lsp.HoverParams) -> lsp.Hover | None:
-    """The type and the documentation of what stands at a place."""
+    """Show type and documentation at a place."""
 
     def ask(path: str) -> lsp.Hover | None:
         found = places.told(ls.project, path, ls.at(path, params.position))
@@ -292,7 +292,7 @@ async def hover(ls: EditorServer, params: lsp.HoverParams) -> lsp.Hover | None:
 
 @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
 async def definition(ls: EditorServer, params: lsp.DefinitionParams) -> lsp.Location | None:
-    """Where a name is declared; of an import, the file."""
+    """Find the declaration of a name; for an import, the file."""
 
     def ask(path: str) -> lsp.Location | None:
         at = ls.at(path, params.position)
@@ -316,7 +316,7 @@ def _location(ls: EditorServer, symbol: Symbol) -> lsp.Location:
 
 @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
 async def references(ls: EditorServer, params: lsp.ReferenceParams) -> list[lsp.Location]:
-    """All uses of a name in the folders that are open."""
+    """Find all uses of a name in the open folders."""
     texts = ls.open_texts()
 
     def ask(path: str) -> list[lsp.Location]:
@@ -334,7 +334,7 @@ async def references(ls: EditorServer, params: lsp.ReferenceParams) -> list[lsp.
 
 @server.feature(lsp.TEXT_DOCUMENT_RENAME, lsp.RenameOptions(prepare_provider=True))
 async def rename(ls: EditorServer, params: lsp.RenameParams) -> lsp.WorkspaceEdit:
-    """Another name, if everything then means what it meant."""
+    """Rename, if all names keep their meaning."""
     texts = ls.open_texts()
 
     def ask(path: str) -> lsp.WorkspaceEdit:
@@ -347,7 +347,7 @@ async def rename(ls: EditorServer, params: lsp.RenameParams) -> lsp.WorkspaceEdi
 
 @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
 async def prepare_rename(ls: EditorServer, params: lsp.PrepareRenameParams) -> lsp.Range:
-    """The name that can be changed."""
+    """Return the range of the name that can be renamed."""
 
     def ask(path: str) -> lsp.Range:
         use = places.use_at(ls.project, path, ls.at(path, params.position))
@@ -361,7 +361,7 @@ async def prepare_rename(ls: EditorServer, params: lsp.PrepareRenameParams) -> l
 
 @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
 async def symbols(ls: EditorServer, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
-    """The declarations of a document, as a tree."""
+    """Return the declarations of a document as a tree."""
 
     def shown(path: str, symbol: Symbol) -> lsp.DocumentSymbol:
         return lsp.DocumentSymbol(
@@ -380,7 +380,7 @@ async def symbols(ls: EditorServer, params: lsp.DocumentSymbolParams) -> list[ls
 
 @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=[".", "#"]))
 async def completion(ls: EditorServer, params: lsp.CompletionParams) -> lsp.CompletionList:
-    """What may be written at a place, with types."""
+    """Return completions with types."""
 
     def ask(path: str) -> lsp.CompletionList:
         at = ls.at(path, params.position)
@@ -403,7 +403,7 @@ async def completion(ls: EditorServer, params: lsp.CompletionParams) -> lsp.Comp
 
 @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
 async def formatting(ls: EditorServer, params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:
-    """One layout; the widths that a client wishes for are not asked."""
+    """Format the document; the client's width is ignored."""
 
     def ask(path: str) -> list[lsp.TextEdit]:
         text = ls.text(path)
@@ -415,7 +415,7 @@ async def formatting(ls: EditorServer, params: lsp.DocumentFormattingParams) -> 
 
 @server.feature(lsp.TEXT_DOCUMENT_FOLDING_RANGE)
 async def folding(ls: EditorServer, params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
-    """Declarations, loops, blocks of comments."""
+    """Return folds: declarations, loops, comment blocks."""
 
     def ask(path: str) -> list[lsp.FoldingRange]:
         found = outline.folds(ls.project, path)
@@ -426,7 +426,7 @@ async def folding(ls: EditorServer, params: lsp.FoldingRangeParams) -> list[lsp.
 
 @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION)
 async def actions(ls: EditorServer, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-    """Changes that our hints speak of, if they help."""
+    """Return fixes derived from hints, if they help."""
 
     def ask(path: str) -> list[lsp.CodeAction]:
         found: list[lsp.CodeAction] = []

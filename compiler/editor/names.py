@@ -1,4 +1,4 @@
-"""Which declaration each name of a file stands for, from what the grammar matched.
+"""Resolve the names of a file to declarations, from its concrete syntax.
 
 Scopes are those of the checker, without its types: so names are known in a program with errors too.
 Fields of records and constructors of sums have no declarations: see `labels.py`.
@@ -16,7 +16,7 @@ from compiler.base.spans import Span
 
 Node = Tree[Token] | Token
 VALUE, TYPE, MODULE_TYPE = "value", "type", "module type"
-"""The kinds of names of which one hides another; modules are among the values."""
+"""Namespaces: names hide others of the same one only; modules are among the values."""
 Table = dict[tuple[str, str], "Symbol"]
 _WORDS = {"size_param": "size", "type_param": "type parameter"}
 
@@ -29,22 +29,22 @@ class Symbol:
     """`function`, `constant`, `variable`, `size`, `type`, `type parameter`, `module`, .."""
     name: str
     span: Span
-    """Of the name."""
+    """The span of the name."""
     start: int = 0
-    """Where the name is in the text."""
+    """The offset of the name."""
     whole: tuple[int, int] = (0, 0)
-    """From where to where the declaration goes."""
+    """Start and end offsets of the declaration."""
     doc: str = ""
     members: Table = field(default_factory=dict)
-    """Of a module or module type, or of what a parametric module makes."""
+    """Members of a module or module type, or of a parametric module's result."""
     inside: list[Symbol] = field(default_factory=list)
-    """Declarations in its text."""
+    """Declarations nested in its text."""
     is_local: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A name in the text."""
+    """An occurrence of a name."""
 
     start: int
     end: int
@@ -56,23 +56,23 @@ class Use:
 
 @dataclass(slots=True)
 class Names:
-    """What is known of the names of a file."""
+    """The resolved names of a file."""
 
     uses: list[Use] = field(default_factory=list)
     exports: Table = field(default_factory=dict)
     symbols: list[Symbol] = field(default_factory=list)
     """Its declarations."""
     scope: Table = field(default_factory=dict)
-    """What was in scope at the place that was asked for."""
+    """Names in scope at the requested place."""
     imports: list[tuple[int, int, str]] = field(default_factory=list)
-    """Texts of imports, with what they name."""
+    """Start and end offsets of import strings, with the paths that they name."""
 
 
 Import = Callable[[str, Span], tuple[str, Mapping[tuple[str, str], Symbol]]]
 
 
 class Resolver:
-    """Goes through one file."""
+    """Resolves one file."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Resolver:
         imported: Import,
         at: int = -1,
     ) -> None:
-        """`docs` by start of a token; `at`: where the scope is wanted."""
+        """`docs` by the start of a token; `at`: the offset whose scope is wanted."""
         self.names = Names()
         self._path, self._docs, self._imported, self._at = path, docs, imported, at
         self._env: Table = dict(prelude)
@@ -90,7 +90,7 @@ class Resolver:
         self._inside: list[Symbol] = self.names.symbols
 
     def program(self, tree: Tree[Token]) -> Names:
-        """The names of a whole file."""
+        """Resolve a whole file."""
         self.names.exports = self._decs(tree.children)
         if not self.names.scope:
             self.names.scope = dict(self._env)
@@ -114,7 +114,7 @@ class Resolver:
                 self._env[key] = old
 
     def _declare(self, token: Token, kind: str, whole: Node | None = None) -> Symbol:
-        """A new declaration by a name, which is not in scope yet."""
+        """Make a declaration, which is not in scope yet."""
         start = token.start_pos or 0
         text = str(token).removeprefix("'").removeprefix("~").removeprefix("^")
         skipped = len(token) - len(text)
@@ -146,7 +146,7 @@ class Resolver:
             self.names.scope = dict(self._env)
 
     def _qualified(self, space: str, tokens: Sequence[Token]) -> Symbol | None:
-        """`m.n.x`, each part of it."""
+        """Resolve `m.n.x`, each part of it."""
         if len(tokens) == 1:
             return self._use(space, tokens[0])
         symbol = self._use(VALUE, tokens[0])
@@ -197,7 +197,7 @@ class Resolver:
         return symbol
 
     def _enter(self, symbol: Symbol) -> list[Symbol]:
-        """What is declared from now on is inside of `symbol`; gives back where it was before."""
+        """Nest further declarations in `symbol`; return the list to restore."""
         before, self._inside = self._inside, symbol.inside
         return before
 
@@ -230,7 +230,7 @@ class Resolver:
         self._leave(mark)
 
     def _head(self, node: Node) -> None:
-        """A parameter, or the type of the result."""
+        """Resolve a parameter, or the type of the result."""
         if _is(node, "size_param", "type_param"):
             self._type_param(node)
         elif _is(node, "retype", "lamret"):
@@ -280,7 +280,7 @@ class Resolver:
         self._bind(VALUE, symbol)
 
     def _module(self, node: Node) -> Table:
-        """The members of a module; of a parametric one, those of what it makes."""
+        """Return the members of a module, or of a parametric module's result."""
         if isinstance(node, Token):
             return {}
         nodes, mark = node.children, len(self._trail)
@@ -310,7 +310,7 @@ class Resolver:
         return {}
 
     def _module_type(self, node: Node) -> Table:
-        """The members that a module type names."""
+        """Return the members that a module type names."""
         if isinstance(node, Token):
             return {}
         nodes, mark = node.children, len(self._trail)
@@ -380,7 +380,7 @@ class Resolver:
     # --- types, patterns, expressions --------------------------------------------------------
 
     def _walk(self, node: Node) -> None:
-        """The names of a type or an expression."""
+        """Resolve the names of a type or an expression."""
         if isinstance(node, Token):
             self._reached(node)
             return
@@ -392,7 +392,7 @@ class Resolver:
             self._walk(child)
 
     def _pattern(self, node: Node) -> None:
-        """Bind what a pattern binds; its types come first."""
+        """Declare the names of a pattern, after resolving its types."""
         if isinstance(node, Token):
             return
         rule, nodes = node.data, node.children
@@ -431,7 +431,7 @@ class Resolver:
         self._qualified(TYPE, [token for node in nodes for token in tokens(node)])
 
     def _pi(self, nodes: Sequence[Node]) -> None:
-        """`(n: t) -> u`."""
+        """Resolve `(n: t) -> u`."""
         mark = len(self._trail)
         self._walk(nodes[3])
         self._bind(VALUE, self._declare(_token(nodes[1]), "variable"))
@@ -448,7 +448,7 @@ class Resolver:
         self._use(VALUE, _token(nodes[0]))
 
     def _field(self, nodes: Sequence[Node]) -> None:
-        """`a.b.c`: members of modules, then fields."""
+        """Resolve `a.b.c`: members of modules, then fields."""
         path = [_token(nodes[1])]
         inner = nodes[0]
         while _is(inner, "e_field") and isinstance(inner, Tree):
@@ -482,7 +482,7 @@ class Resolver:
                 at += len(part) + 1
 
     def _open_in(self, nodes: Sequence[Node]) -> None:
-        """`m.(e)`."""
+        """Resolve `m.(e)`."""
         self._walk(nodes[0])
         name = tokens(nodes[0])
         symbol = self._env.get((VALUE, str(name[0])))
@@ -513,7 +513,7 @@ class Resolver:
         self._leave(mark)
 
     def _loop(self, nodes: Sequence[Node]) -> None:
-        """`loop x = e for ..`; without `= e` the names are those of before."""
+        """Resolve `loop x = e for ..`; without `= e` the names refer to earlier ones."""
         *head, form, _, body = nodes
         assert isinstance(form, Tree)
         mark = len(self._trail)
@@ -539,7 +539,7 @@ class Resolver:
         self._leave(mark)
 
     def _again(self, node: Node) -> None:
-        """A pattern whose names are in scope, and stay what they are."""
+        """Resolve a pattern of names that are in scope already."""
         if isinstance(node, Token):
             return
         if node.data in ("p_typed", "p_field_typed"):
@@ -564,7 +564,7 @@ class Resolver:
         self._use(VALUE, _token(nodes[0]), field=True)
 
     def _letwith(self, nodes: Sequence[Node]) -> None:
-        """`let a[i] = e in ..`: what it binds is the same array."""
+        """Resolve `let a[i] = e in ..`, which binds no new array."""
         self._use(VALUE, _token(nodes[1]))
         for node in nodes[2:]:
             self._walk(node)
@@ -601,28 +601,28 @@ _SPECIAL: dict[str, Callable[[Resolver, Sequence[Node]], None]] = {
 
 
 def tokens(node: Node) -> list[Token]:
-    """All tokens of a piece, in order."""
+    """Return all tokens of a node, in order."""
     if isinstance(node, Token):
         return [node]
     return [token for child in node.children for token in tokens(child)]
 
 
 def first(node: Node) -> Token:
-    """The token that a piece begins with."""
+    """Return the first token of a node."""
     while isinstance(node, Tree):
         node = node.children[0]
     return node
 
 
 def last(node: Node) -> Token:
-    """The token that a piece ends with."""
+    """Return the last token of a node."""
     while isinstance(node, Tree):
         node = node.children[-1]
     return node
 
 
 def _named(nodes: Sequence[Node]) -> tuple[list[Node], Token]:
-    """The parameters and result of a definition before `=`, and the token of its name."""
+    """Split a definition before `=` into parameters and result, and the token of its name."""
     head = [node for node in nodes[1:] if not _is(node, "EQ")]
     operator = next((k for k, node in enumerate(head) if _is(node, "infix")), None)
     at = 0 if operator is None else operator
@@ -647,7 +647,7 @@ def _span(token: Token, path: str, skipped: int = 0) -> Span:
 
 
 def _parts_of(operator: str) -> Iterator[str]:
-    """`m`, `n` and `+` of `m.n.+`."""
+    """Split `m.n.+` into `m`, `n` and `+`."""
     while operator[0].isalpha() or operator[0] == "_":
         name, _, operator = operator.partition(".")
         yield name

@@ -1,4 +1,4 @@
-"""A file from afar: its declarations as a tree, and the parts that fold."""
+"""Document symbols and folds of a file."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _FOLDED = frozenset("val_dec op_dec mod_dec mod_type_dec type_dec e_loop e_match
 
 
 def outline(project: Project, path: str) -> list[Symbol]:
-    """The declarations of a file, with those inside of modules."""
+    """Return the declarations of a file, nested by module."""
     return project.names(path).symbols
 
 
 def folds(project: Project, path: str) -> list[tuple[int, int]]:
-    """The first and last lines of what folds, each beginning once: declarations and comments."""
+    """Return first and last lines of folds (declarations, comments), one per first line."""
     if path.endswith(FLATPACK):
         return flatpack.folds(project.files.get(path, ""), path)
     parsed = project.parsed(path)

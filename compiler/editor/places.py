@@ -1,4 +1,4 @@
-"""At a place of a text: what stands there, where it is declared, where it is used, another name."""
+"""Answer questions about a place: hover, definition, references, rename."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from compiler.frontend.files import FLATPACK
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_']*")
 LONGEST = 400
-"""Characters that are shown of a declaration."""
+"""The longest declaration shown, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What stands at a place."""
+    """The hover information of a place."""
 
     span: Span
     says: str
@@ -33,7 +33,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Text to put in the place of another; `start` and `end` are places in the text of `path`."""
+    """Replacement of text; `start` and `end` are offsets in the text of `path`."""
 
     path: str
     start: int
@@ -42,7 +42,7 @@ class Edit:
 
 
 def use_at(project: Project, path: str, at: int) -> Use | None:
-    """The name at a place, or just before it; also that of a field or constructor."""
+    """Return the name, field or constructor at an offset, or just before it."""
     found = [use for use in project.names(path).uses if use.start <= at <= use.end]
     if not found:
         words = _NAME.finditer(project.files[path])
@@ -53,7 +53,7 @@ def use_at(project: Project, path: str, at: int) -> Use | None:
 
 
 def told(project: Project, path: str, at: int) -> Told | None:
-    """What stands at a place: a name with its declaration, or an expression with its type."""
+    """Describe the name (with its declaration) or the expression (with its type) at an offset."""
     use = use_at(project, path, at)
     text = project.files[path]
     if path.endswith(FLATPACK):
@@ -77,7 +77,7 @@ def told(project: Project, path: str, at: int) -> Told | None:
 
 
 def said(project: Project, symbol: Symbol) -> str:
-    """The type of what a declaration declares, or what it says itself."""
+    """Return the type of a declared name, or the declaration itself."""
     if symbol.span.file.endswith(FLATPACK) or symbol.span.file == flatpack.OF_LIBRARY:
         return flatpack.said(project.files.get(symbol.span.file, ""), symbol.span.file, symbol)
     if not symbol.span.line or symbol.span.in_prelude:
@@ -96,7 +96,7 @@ def said(project: Project, symbol: Symbol) -> str:
 
 
 def references(project: Project, symbol: Symbol) -> list[tuple[str, Use]]:
-    """All uses of a declaration, with their files, its own place included."""
+    """Return all uses of a declaration with their files, its own place included."""
     if symbol.kind in (FIELD, CONSTRUCTOR):
         named = labels(project, symbol.name).uses
         return [(path, use) for path, use in named if same(use.symbol, symbol)]
@@ -109,12 +109,12 @@ def references(project: Project, symbol: Symbol) -> list[tuple[str, Use]]:
 
 
 def same(one: Symbol, other: Symbol) -> bool:
-    """Whether two are the same declaration, found at different times."""
+    """Return True if two symbols from different analyses are the same declaration."""
     return one is other or (one.span == other.span and one.name == other.name and one.span.line > 0)
 
 
 def can_rename(symbol: Symbol) -> None:
-    """Errors: `UsageError` where a declaration's name is not the author's to change."""
+    """Raise `UsageError` if the author cannot rename the declaration."""
     if not symbol.span.line or symbol.span.in_prelude:
         raise UsageError(f"`{symbol.name}` is part of the language's library.")
     if not _NAME.fullmatch(symbol.name):
@@ -122,10 +122,10 @@ def can_rename(symbol: Symbol) -> None:
 
 
 def rename(project: Project, path: str, at: int, new: str) -> list[Edit]:
-    """The changes that give a declaration and all its uses another name.
+    """Return the edits that rename a declaration and all its uses.
 
-    Errors: `UsageError` where there is no name, `new` is none, or something would then mean another
-    thing than before.
+    Errors: `UsageError` where there is no name, `new` is not one, or a name would change its
+    meaning.
     """
     use = use_at(project, path, at)
     if use is None:
@@ -156,7 +156,7 @@ def rename(project: Project, path: str, at: int, new: str) -> list[Edit]:
 
 
 def _can_change(project: Project, symbol: Symbol, new: str) -> None:
-    """Errors: `UsageError` where the type of a field or constructor is unknown or has `new`."""
+    """Raise `UsageError` if the type of a field or constructor is unknown or has `new` already."""
     found = labels(project, symbol.name)
     if new in (found.groups[symbol.span.file, symbol.start] or ()) and new != symbol.name:
         raise UsageError(f"The type has a {symbol.kind} `{new}` already.")
@@ -170,7 +170,7 @@ def _can_change(project: Project, symbol: Symbol, new: str) -> None:
 
 
 def changed(text: str, edits: Iterable[Edit], path: str) -> str:
-    """A file's text after some edits."""
+    """Apply edits to the text of a file."""
     for edit in sorted(edits, key=lambda one: -one.start):
         if edit.path == path:
             text = text[: edit.start] + edit.text + text[edit.end :]
@@ -178,7 +178,7 @@ def changed(text: str, edits: Iterable[Edit], path: str) -> str:
 
 
 def _same_meaning(before: Project, after: Project, edits: list[Edit], new: str) -> None:
-    """Every name must stand for the same declaration as before; names are known by their ends."""
+    """Check that every name keeps its declaration; names are identified by their ends."""
 
     def moved(path: str, end: int) -> int:
         ends = (e for e in edits if e.path == path and e.end <= end)
@@ -201,7 +201,7 @@ def _same_meaning(before: Project, after: Project, edits: list[Edit], new: str) 
 
 
 def _declared(symbol: Symbol, moved: Callable[[str, int], int] | None) -> tuple[str, int | str]:
-    """Where a declaration's name ends; that of the library is known by its name."""
+    """Identify a declaration by the end of its name; the library's by the name."""
     path, end = symbol.span.file, symbol.start + len(symbol.name)
     if not symbol.span.line or symbol.span.in_prelude:
         return path, symbol.name
@@ -211,7 +211,7 @@ def _declared(symbol: Symbol, moved: Callable[[str, int], int] | None) -> tuple[
 def _still_right(
     before: Sequence[CompileError] | None, after: Sequence[CompileError] | None
 ) -> None:
-    """Where the checker found no error it must find none."""
+    """Check that a program without type errors still has none."""
     if before is None or before:
         return
     if after is None or after:

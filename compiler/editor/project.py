@@ -1,6 +1,6 @@
-"""The files of a program as an editor has them, and what has been found out about them.
+"""The files of a program in an editor, with cached results of analyses.
 
-Where a text is no program, its wrong declarations count as blanks: so all the others are known, at
+In a text with syntax errors the wrong declarations are blanked out: so all others are known, at
 their places.
 """
 
@@ -31,29 +31,29 @@ from compiler.frontend.parser import concrete, parse
 
 _DECLARATION = re.compile(r"(?m)^(?:(?:def|entry|let|type|module|open|import|local)\b|#\[)")
 TRIES = 5
-"""How often wrong declarations are looked for."""
+"""Rounds of blanking out wrong declarations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A text as the grammar sees it."""
+    """A parsed text."""
 
     text: str
-    """With blanks for what is wrong."""
+    """The text, with wrong declarations blanked out."""
     tree: Tree[Token]
     lexed: Lexed
     program: decs.Program
     is_whole: bool
-    """Nothing of it had to be left out."""
+    """True if nothing was blanked out."""
 
     def docs(self) -> dict[int, str]:
-        """Comments that document, by the start of what they stand before."""
+        """Return documentation comments by the offset of their declaration."""
         return {self.lexed.tokens[k].start_pos or 0: text for k, text in self.lexed.docs.items()}
 
 
 @lru_cache(maxsize=400)
 def parsed(text: str, path: str) -> Parsed | None:
-    """What of a text is right; None where nothing can be said, and of FlatPack (`flatpack.py`)."""
+    """Parse as much of a text as possible; None if nothing parses, and for FlatPack."""
     if path.endswith(FLATPACK):
         return None
     whole = True
@@ -70,13 +70,13 @@ def parsed(text: str, path: str) -> Parsed | None:
 
 
 def with_imports(text: str, path: str, read: Callable[[str], str | None]) -> dict[str, str]:
-    """A file and those that it imports, also where something else in it is wrong."""
+    """Return a file and its imports, even if it has errors."""
     found = parsed(text, path)
     return {path: text, **gather(found.text if found else "", path, read)}
 
 
 def _without(text: str, errors: Iterable[CompileError]) -> str:
-    """The text with blanks for the declarations in which errors are."""
+    """Blank out the declarations that contain errors."""
     starts = [0, *(found.start() for found in _DECLARATION.finditer(text)), len(text)]
     for error in errors:
         at = min(offset(text, error.span.line, error.span.col), len(text) - 1)
@@ -88,7 +88,7 @@ def _without(text: str, errors: Iterable[CompileError]) -> str:
 
 
 def offset(text: str, line: int, column: int) -> int:
-    """Where in a text a line and column are, both from 1."""
+    """Convert line and column, both from 1, to an offset."""
     at = 0
     for _ in range(line - 1):
         at = text.find("\n", at) + 1
@@ -98,32 +98,32 @@ def offset(text: str, line: int, column: int) -> int:
 
 
 def place(text: str, at: int) -> tuple[int, int]:
-    """The line and column of a place in a text."""
+    """Convert an offset to line and column."""
     return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
 class Project:
-    """Files by path. One that is asked about is the main program, with all that it imports."""
+    """Files by path. The file in question is the main program, with all its imports."""
 
     def __init__(self, files: Mapping[str, str], main: str = "") -> None:
-        """`main`: the program that is being written, of which a file that it imports is part."""
+        """`main`: the program being edited, of which its imports are part."""
         self.files, self.main = dict(files), main
         self._names: dict[str, tuple[str, list[tuple[str, Names]], Names]] = {}
         self._types: dict[str, tuple[str, dict[str, str], Types | None]] = {}
         self._busy: set[str] = set()
 
     def with_text(self, path: str, text: str) -> Project:
-        """The same with another text of a file; what is known of the others is not lost."""
+        """Return a project with another text of one file, sharing cached results."""
         other = Project({**self.files, path: text}, self.main)
         other._names, other._types = dict(self._names), dict(self._types)
         return other
 
     def parsed(self, path: str) -> Parsed | None:
-        """A file as the grammar sees it."""
+        """Parse a file."""
         return parsed(self.files[path], path) if path in self.files else None
 
     def names(self, path: str) -> Names:
-        """What the names of a file stand for."""
+        """Return the resolved names of a file, cached until it or a dependency changes."""
         text = self.files.get(path, "")
         if path in self._names:
             before, needs, names = self._names[path]
@@ -135,7 +135,7 @@ class Project:
         return names
 
     def scope(self, path: str, at: int) -> Table:
-        """The names that may be used at a place."""
+        """Return the names in scope at an offset."""
         return self._resolved(path, at, []).scope
 
     def _resolved(self, path: str, at: int, needs: list[tuple[str, Names]]) -> Names:
@@ -163,7 +163,7 @@ class Project:
             self._busy.discard(path)
 
     def types(self, root: str) -> Types | None:
-        """What the checker knows of a program, as far as it is right; None: nothing."""
+        """Type check a program as far as it is right; None if it cannot be parsed or checked."""
         found = self.parsed(root)
         if found is None:
             return None
@@ -177,7 +177,7 @@ class Project:
         return self._types[root][2]
 
     def errors(self, root: str) -> Sequence[CompileError] | None:
-        """The errors of a program; None: it has some of syntax, or nothing is known."""
+        """Return the errors of a program; None if it does not parse or check."""
         if root.endswith(FLATPACK):
             known = flatpack.read(self.files[root], root)
             return known.errors if known.is_whole else None
@@ -185,22 +185,22 @@ class Project:
         return types.errors if types else None
 
     def is_whole(self, path: str) -> bool:
-        """Whether a file has no errors of syntax."""
+        """Return True if a file has no errors of syntax."""
         if path.endswith(FLATPACK):
             return flatpack.read(self.files[path], path).is_whole
         found = self.parsed(path)
         return found is not None and found.is_whole
 
     def words(self, path: str) -> Collection[str]:
-        """What can be no name in a file."""
+        """Return the keywords of a file's language."""
         return flatpack.KEYWORDS if path.endswith(FLATPACK) else KEYWORDS
 
     def types_in(self, path: str) -> Types | None:
-        """The types in a file, where it is part of the program in that."""
+        """Return the types in a file, as part of the main program if possible."""
         return self.types(self.root(path)) or self.types(path)
 
     def root(self, path: str) -> str:
-        """The program as part of which a file is checked."""
+        """Return the program as part of which a file is checked."""
         whole = self.files.get(self.main)
         if whole is None or path == self.main:
             return path
@@ -213,7 +213,7 @@ def _others(files: Mapping[str, str], main: str) -> tuple[tuple[str, str], ...]:
 
 @cache
 def prelude() -> Table:
-    """The names that every program has."""
+    """Return the names of the prelude."""
     known = load()
     table: Table = {(TYPE, prim): Symbol("type", prim, NOWHERE) for prim in PRIMS}
     module = Module(values=known.values, modules=known.modules, module_types=known.module_types)

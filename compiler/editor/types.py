@@ -1,4 +1,4 @@
-"""The types of what stands at places of a text, as far as its definitions are right."""
+"""Types at places of a text, as far as its definitions are right."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from compiler.frontend.types import Arrow, Record, Size, Sum, Type
 
 @dataclass(slots=True)
 class _Walked:
-    """What a definition binds and has inside; `unnamed` are sizes that have no name in scope."""
+    """Names and expressions of a definition; `unnamed` are sizes without a name in scope."""
 
     names: dict[Span, str | Type] = field(default_factory=dict)
     unnamed: set[str] = field(default_factory=set)
@@ -31,26 +31,26 @@ class _Walked:
     exps: list[t.Exp] = field(default_factory=list)
 
     def bind(self, pats: Iterable[t.Pat]) -> None:
-        """Take note of the variables of patterns."""
+        """Record the variables of patterns."""
         for pat in pats:
             for one in pattern_variables(pat):
                 self.variables[base_of(one.name)] = one.type
                 self.names.setdefault(one.span, one.type)
 
     def define(self, one: t.Def) -> None:
-        """Take note of a function."""
+        """Record a function."""
         self.names.setdefault(one.span, head("entry" if one.is_entry else "def", one, full=False))
         self.bind(one.params)
 
     def written(self, kind: str | Type) -> str:
-        """A type as the author would write it: `[]i32` where nothing in scope is its size."""
+        """Render a type as source; sizes without a name in scope are left out, as in `[]i32`."""
         if isinstance(kind, str | Arrow):
             return kind if isinstance(kind, str) else show_type(kind)
         return show_type(subst(kind, {}, dict.fromkeys(self.unnamed, Size())))
 
 
 class Types:
-    """Of the definitions of a program."""
+    """The types of a program's definitions."""
 
     def __init__(self, checked: Checked) -> None:
         self.errors = checked.errors
@@ -61,19 +61,19 @@ class Types:
             self._defs.setdefault(one.span.file, []).append(one)
 
     def declared(self, span: Span) -> str:
-        """The type of what is bound by the name at a place, or the head of a definition."""
+        """Return the type of the binding at a span, or the head of a definition."""
         walked = map(self._walk, self._around(span))
         return next((one.written(one.names[span]) for one in walked if span in one.names), "")
 
     def used(self, span: Span) -> str:
-        """The type of a name in an expression, with what it is made from put in."""
+        """Return the instantiated type of a name in an expression."""
         for walked, exp in self._expressions(span):
             if exp.span == span and isinstance(exp, t.Var):
                 return walked.written(exp.type)
         return ""
 
     def around(self, here: Span) -> tuple[Span, str] | None:
-        """The smallest expression around a place, and its type."""
+        """Return the smallest expression around a place, and its type."""
         found = [pair for pair in self._expressions(here) if _covers(pair[1].span, here)]
         if not found:
             return None
@@ -81,7 +81,7 @@ class Types:
         return exp.span, walked.written(exp.type)
 
     def fields(self, name: str) -> list[tuple[str, str]]:
-        """The fields of a variable that is a record, with their types."""
+        """Return the fields of a record variable, with their types."""
         for definition in (d for defs in self._defs.values() for d in defs):
             walked = self._walk(definition)
             found = walked.variables.get(name)
@@ -90,7 +90,7 @@ class Types:
         return []
 
     def labels(self, path: str) -> Iterator[tuple[Span, str, frozenset[str]]]:
-        """Fields and constructors in the expressions of a file: around, the name, its type's."""
+        """Yield labels used in a file: span of the expression, label, all labels of the type."""
         for exp in (e for d in self._defs.get(path, ()) for e in self._walk(d).exps):
             match exp:
                 case t.Project(exp=record, field=field):
@@ -110,7 +110,7 @@ class Types:
         return ((one, exp) for one in map(self._walk, self._around(span)) for exp in one.exps)
 
     def _around(self, span: Span) -> list[t.Def]:
-        """The definition in which a place is; several of one in a parametric module."""
+        """Return the definition around a span; several for one in a parametric module."""
         before = [d for d in self._defs.get(span.file, ()) if d.span.line <= span.line]
         at = max((d.span[:2] for d in before), default=None)
         return [d for d in before if d.span[:2] == at]
@@ -143,7 +143,7 @@ class Types:
 
 
 def _names(of: Type) -> frozenset[str]:
-    """The names of the fields or constructors of a type."""
+    """Return the names of the fields or constructors of a type."""
     fields = of.fields if isinstance(of, Record) else of.variants if isinstance(of, Sum) else ()
     return frozenset(name for name, _ in fields)
 
@@ -170,7 +170,7 @@ def _prelude() -> dict[Span, str]:
 
 
 def of_library(symbol: Symbol) -> str:
-    """The type of a name of the prelude."""
+    """Return the type of a name of the prelude."""
     if symbol.span.line:
         return _prelude().get(symbol.span, "")
     prim = symbol.span.file.removeprefix(PRELUDE)

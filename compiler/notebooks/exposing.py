@@ -1,6 +1,6 @@
-"""Definitions that are no entry points, as what scripts call: the program with more of these.
+"""Expose definitions that are no entry points to scripts, as entry points of a program of its own.
 
-They are entry points of a compilation of its own. Those that cannot be any stay definitions.
+Definitions that cannot be entry points stay as they are.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _WHY = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exposing(OfProgram):
-    """A program some of whose definitions are entry points as well."""
+    """A program with further definitions as entry points."""
 
     exposed: tuple[str, ...] = ()
 
 
 def exposing(asked: OfProgram, names: Collection[str]) -> tuple[Exposing, Mapping[str, str]]:
-    """The program with definitions of these names as entry points; why others are none.
+    """Make the named definitions entry points; return the program, and reasons for those left out.
 
-    Names that it does not define are left out. Errors: of the program.
+    Names that it does not define are ignored. Errors: of the program.
     """
     defined = _definitions(asked)
     wanted = {name for name in defined.values() if name in names}
@@ -56,7 +56,7 @@ def exposing(asked: OfProgram, names: Collection[str]) -> tuple[Exposing, Mappin
 
 
 def defined(asked: OfProgram) -> Collection[str]:
-    """The names of what a program defines itself, outside of modules. Errors: of its syntax."""
+    """Return the names that a program defines outside modules. Errors: of its syntax."""
     return _definitions(asked).values()
 
 

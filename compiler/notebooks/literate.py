@@ -46,7 +46,7 @@ _NAME = re.compile(r"[A-Za-z_][\w']*")
 _PARAMETER = re.compile(r"\s*(\w+)\s*:\s*(.*?)\s*")
 MOST_FRAMES = 2000
 LONGEST = 20_000
-"""Characters of a value that is printed."""
+"""The longest printed value, in characters."""
 _PARAMETERS = {
     "img": ("file",),
     "plot2d": ("size",),
@@ -58,7 +58,7 @@ _UNKNOWN = (*_PARAMETERS, "brief", "covert")
 
 @dataclass(frozen=True, slots=True)
 class NotebookCell:
-    """Lines of a program: `text` without the comment signs, of code as it is."""
+    """Lines of a program: `text` without the comment signs; code as it is."""
 
     kind: notebooks.BlockKind
     text: str
@@ -66,7 +66,7 @@ class NotebookCell:
 
 
 def blocks(source: str) -> Iterator[NotebookCell]:
-    """What a program consists of, in order."""
+    """Split a program into its cells, in order."""
     kind, start, found = "", 0, list[str]()
     lines = source.split("\n")
     for number, line in enumerate([*lines, ""]):
@@ -81,7 +81,7 @@ def blocks(source: str) -> Iterator[NotebookCell]:
 
 
 def _kind(line: str, before: str) -> str:
-    """What a line belongs to, behind one that belongs to `before`."""
+    """Classify a line behind one of kind `before`."""
     if _DIRECTIVE.match(line) and before != "text":  # text goes on to the end of the comment
         return "directive"
     rest = line[2:].strip()
@@ -119,7 +119,7 @@ class _Directive:
 
 
 def _directive(block: NotebookCell) -> _Directive:
-    """What a directive says. Raises UsageError with its place."""
+    """Parse a directive. Raises UsageError with its place."""
     found = _Directive()
     text, at = block.text, block.text.index(">") + 1
     while name := _KIND.match(text, at):
@@ -152,7 +152,7 @@ def _directive(block: NotebookCell) -> _Directive:
 
 
 def _lines(text: str) -> str:
-    """The lines of a directive without what stands for the signs of comments."""
+    """Strip the indentation that stands for comment signs from a directive's lines."""
     return text.replace("\n   ", "\n")
 
 
@@ -161,15 +161,15 @@ def _lines(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Results:
-    """Makes results of directives."""
+    """Runs directives."""
 
     callees: Callees
     load: Load
     key: str = ""
-    """What they depend on beside the directive, where they are kept."""
+    """Cache key of the results: all that they depend on beside the directive."""
 
     def of(self, one: _Directive) -> notebooks.Result:
-        """The result of a directive. Raises what its expression does."""
+        """Run a directive. Raises the errors of its expression."""
         made = value(one.data, self.callees, self.load)
         match one.kind:
             case "img":
@@ -198,7 +198,7 @@ class _Results:
         return _media("image/gif" if form == "gif" else "image/apng", shown)
 
     def _frames(self, made: Tuple) -> Iterator[Value]:
-        """Pictures of `(step, state, count)`, where a step gives a picture and the next state."""
+        """Yield the frames of `(step, state, count)`; a step gives a picture and the next state."""
         if len(made.parts) != 3:
             raise InputError("A video is pictures, or a step, a state and a number of pictures.")
         step, state, count = made.parts
@@ -228,7 +228,7 @@ def _number(one: _Directive, name: str, usual: int) -> int:
 
 
 def _series(made: Made) -> list[tuple[str, Value, Value]]:
-    """The lines of a plot by their names: pairs of arrays."""
+    """Return the named lines of a plot: pairs of arrays."""
     match made:
         case RecordOf(names, parts):
             return [(name, *_pair(part)) for name, part in zip(names, parts, strict=True)]
@@ -245,7 +245,7 @@ def _pair(made: Made) -> tuple[Value, Value]:
 
 
 def _printed(made: Made) -> notebooks.Result:
-    """A value as text; of an array of numbers the type as well, by which a page can draw it."""
+    """Render a value as text; an array of numbers with its type, so that a page can draw it."""
     text = _text(made)
     match kind_of(made):
         case Array(_, PrimT()) as kind if text[:1] != '"':
@@ -254,7 +254,7 @@ def _printed(made: Made) -> notebooks.Result:
 
 
 def _text(made: Made) -> str:
-    """A value as a notebook prints it."""
+    """Render a value as a notebook prints it."""
     match made:
         case Tuple(parts):
             return f"({', '.join(map(_text, parts))})"
@@ -275,14 +275,14 @@ def _media(kind: str, data: bytes) -> notebooks.Result:
 
 @answers(notebooks.LITERATE)
 def notebook(asked: notebooks.LiterateRequest) -> notebooks.LiterateAnswer:
-    """The blocks of a program, with the results of its directives. Errors: of the program."""
+    """Run a program's directives; return its blocks with the results. Errors: of the program."""
     return run(asked, asked.backend, asked.deadline, cases.among(asked))
 
 
 def run(
     asked: OfProgram, backend: str, seconds: float, load: Load, keep: bool = False
 ) -> notebooks.LiterateAnswer:
-    """As `notebook`; `load` reads files beside the program; `keep`: in the user's cache folder."""
+    """Like `notebook`; `load` reads files beside the program, `keep` caches results on disk."""
     found = list(blocks(asked.source))
     directives = "\n".join(block.text for block in found if block.kind == "directive")
     program, refused = exposing(asked, set(_NAME.findall(directives)))
@@ -303,14 +303,14 @@ def run(
 
 
 def html(text: str) -> str:
-    """Markdown as HTML; what is HTML in it is text, and links lead nowhere but to pages."""
+    """Convert Markdown to HTML; raw HTML is escaped, and links lead to pages only."""
     found: str = _markdown().render(text)
     return found
 
 
 @lru_cache(maxsize=1)
 def _markdown() -> Any:
-    """The library for Markdown, which nobody waits for who has none."""
+    """Import the Markdown library on first use."""
     return importlib.import_module("markdown_it").MarkdownIt("js-default", {"linkify": False})
 
 
@@ -334,7 +334,7 @@ def _shown(block: NotebookCell, asked: OfProgram, results: _Results) -> notebook
 
 
 def _kept(one: _Directive, results: _Results) -> notebooks.Result:
-    """A result that was made before for the same program, or a new one, which is kept."""
+    """Return a cached result of the same program and directive, or make and keep one."""
     if not results.key or "$load" in one.data.text:  # what files hold may have changed
         return results.of(one)
     key = json.dumps([results.key, one.kind, one.data.text, one.parameters])

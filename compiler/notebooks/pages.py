@@ -32,7 +32,7 @@ _ENDINGS = {
 
 
 def write(path: str, to: str, options: Options, backend: str, deadline: float) -> tuple[str, bool]:
-    """Write the page of a program; its path, and whether every directive has a result.
+    """Write the page of a program; return its path, and True if every directive has a result.
 
     Errors: of the program, and where it cannot be written.
     """
@@ -51,7 +51,7 @@ def write(path: str, to: str, options: Options, backend: str, deadline: float) -
 
 
 def page(blocks: Sequence[Block], title: str) -> str:
-    """One page that needs nothing beside it."""
+    """Render one self-contained page."""
     body = "\n".join(map(_html, blocks))
     return (
         '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
@@ -84,7 +84,7 @@ def _result_html(block: Block) -> str:
 
 
 def markdown(blocks: Sequence[Block], target: Path) -> str:
-    """The program as Markdown; pictures and sounds are put in a folder beside `target`."""
+    """Render a program as Markdown; pictures and sounds go to a folder beside `target`."""
     folder = target.with_name(f"{target.stem}-img")
     parts: list[str] = []
     for number, block in enumerate(blocks):

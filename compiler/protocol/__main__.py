@@ -1,6 +1,6 @@
-"""`python -m compiler.protocol` writes, in a checkout, what is made from the declarations.
+"""`python -m compiler.protocol` writes the files that are generated from the declarations.
 
-That is the page's types, the JSON Schema and the tables of the documentation.
+These are the page's types, the JSON Schema and the tables of the documentation.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DOCUMENT = "docs/protocol.md"
 
 
 def made() -> dict[str, str]:
-    """What the files ought to hold, by their paths in the checkout."""
+    """Generate the files, by their paths in the checkout."""
     return {
         "static/src/types.ts": typescript.text(OPERATIONS),
         "docs/protocol.schema.json": json.dumps(schema(), indent=1) + "\n",
@@ -28,7 +28,7 @@ def made() -> dict[str, str]:
 
 
 def schema() -> Json:
-    """The JSON Schema: for each operation its request, its answer and its partial answers."""
+    """Generate the JSON Schema: each operation's request, answer and partial answers."""
     schemas = Schemas("#/$defs/", own=True)
     operations = {
         one.id: {
@@ -49,7 +49,7 @@ def schema() -> Json:
 
 
 def document(text: str) -> str:
-    """A page with its parts between `<!-- name -->` and `<!-- end -->` made anew."""
+    """Regenerate the parts of a page between `<!-- name -->` and `<!-- end -->`."""
     parts = {
         "operations": tables.operations_text(OPERATIONS),
         "options": tables.options_text(),
@@ -63,7 +63,7 @@ def document(text: str) -> str:
 
 
 def main() -> None:
-    """Write the files that are not what they ought to be."""
+    """Write all generated files."""
     for path, text in made().items():
         (ROOT / path).write_text(text, "utf-8")
 

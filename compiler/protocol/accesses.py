@@ -1,4 +1,4 @@
-"""What accesses cost on a device: requests of warps, sectors, passes over banks."""
+"""Cost of memory accesses on a device: requests of warps, sectors, bank passes."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from compiler.protocol.runs import OnInputs
 
 AccessKind = Literal["reads", "writes", "both"]
 Part = Annotated[list[int], Length(2)]
-"""Of a line: its first character, counted from 0, and the one behind its last."""
+"""A range of a line: the index of its first character, from 0, and the one behind its last."""
 
 
 class RequestCounts(TypedDict):
-    """What an access costs in all launches of its kernel."""
+    """The cost of an access in all launches of its kernel."""
 
     requests: int
-    """of warps: what the threads that are in the same iteration of all loops ask for at once"""
+    """of warps: accesses that threads in the same iteration of all loops make at once"""
     lanes: int
     """threads that take part in them"""
     bytes: int
-    """different ones in each request, added up"""
+    """distinct ones in each request, added up"""
     sectors: int
-    """of 32 bytes that are fetched; of shared memory none"""
+    """of 32 bytes, fetched; 0 for shared memory"""
     fewest: int
-    """sectors that would do for as many bytes"""
+    """sectors that would suffice for as many bytes"""
     passes: int
     """over the banks of shared memory"""
     least: int
-    """passes that would do"""
+    """passes that would suffice"""
 
 
 class WarpRequest(TypedDict):
@@ -40,12 +40,12 @@ class WarpRequest(TypedDict):
     step: int
     """the number of the request among those of the warp for this access, from 0"""
     lanes: list[int]
-    """the first byte in the block of memory that each of the 32 lanes touches; -1 of one that \
-rests"""
+    """the first byte in the block of memory that each of the 32 lanes touches; -1 for an \
+inactive one"""
 
 
 class Underlined(TypedDict):
-    """Where a line of a stage has something."""
+    """A line of a stage with its parts to underline."""
 
     stage: str
     line: int
@@ -55,14 +55,14 @@ class Underlined(TypedDict):
 
 
 class Stride(TypedDict):
-    """How far apart the cells of neighbouring lanes are, but at the end of a row of indices."""
+    """The distance between cells of neighbouring lanes, except at the end of a row of indices."""
 
     elements: str
     """in the author's names"""
     factors: list[Part]
-    """what makes that so in `cell`"""
+    """the factors in `cell` that cause it"""
     places: list[Underlined]
-    """where it stands in the texts of stages for a GPU, if more is fetched than would do"""
+    """its places in the texts of GPU stages, if more is fetched than would suffice"""
 
 
 class WarpAccess(TypedDict):
@@ -79,11 +79,11 @@ class WarpAccess(TypedDict):
     cell: str
     """the number of the cell in it"""
     shared: bool
-    """whether it is memory that a block of threads shares"""
+    """true for memory that a block of threads shares"""
     size: int
     """of an element, in bytes"""
     says: str
-    """what a request costs on average, in words"""
+    """average cost of a request, in words"""
     predicted: RequestCounts
     """from the index functions alone"""
     because: str
@@ -91,15 +91,15 @@ class WarpAccess(TypedDict):
     stride: NotRequired[Stride]
     """left out where it depends on data"""
     remarks: list[Remark]
-    """what was done so that neighbours find their elements next to each other, or why not"""
+    """reasons why accesses are coalesced, or are not"""
     samples: list[WarpRequest]
-    """the first requests of the first warps, as they were seen or else as predicted"""
+    """the first requests of the first warps, observed or else predicted"""
     seen: NotRequired[RequestCounts]
     """in the run that was observed"""
     agrees: NotRequired[bool]
-    """whether both say the same; a difference is a defect of this compiler"""
+    """true if both agree; a difference is a defect of this compiler"""
     partial: NotRequired[bool]
-    """whether only the first requests of each block of threads were taken apart"""
+    """true if only the first requests of each block of threads were analysed"""
 
 
 class LoopAccess(TypedDict):
@@ -117,17 +117,17 @@ class LoopAccess(TypedDict):
     index: str
     """the variable of the innermost loop that it is in"""
     simd: bool
-    """whether the text asks the C compiler for vector code there; what it makes is not known"""
+    """true if the text asks the C compiler to vectorise the loop; whether it does is not known"""
     elements: NotRequired[str]
-    """how many elements further on the next iteration's cell is, in the author's names; left out \
-where that depends on data"""
+    """distance in elements to the next iteration's cell, in the author's names; left out where \
+that depends on data"""
     says: str
     touched: list[int]
-    """the first bytes that 16 iterations touch, counted from the lowest; none where not known"""
+    """the first bytes that 16 iterations touch, relative to the lowest; empty where not known"""
 
 
 class Fault(TypedDict):
-    """What no program may do on a device."""
+    """Undefined behaviour of a kernel, such as a race or an access out of bounds."""
 
     says: str
     line: int
@@ -140,59 +140,59 @@ class Fault(TypedDict):
 
 
 class ForetoldTime(TypedDict):
-    """A time on a device that is not at hand, told from counts and the device's data sheet."""
+    """A predicted time on a device, from counts and the device's data sheet."""
 
     device: str
     ms: float
     bound: str
-    """what takes longest"""
+    """the bottleneck"""
     measured: bool
-    """whether such times were compared with measured ones on this device"""
+    """true if such predictions were compared with measurements on this device"""
 
 
 class KernelRun(TypedDict):
-    """A kernel that runs."""
+    """A kernel of a run."""
 
     name: str
     launches: int
     blocks: int
     """of threads, in all launches"""
     requests: int
-    """to memory of the device and of blocks"""
+    """to global and shared memory"""
     barriers: NotRequired[int]
-    """that all threads of a block came to, in all blocks, in the run that was observed"""
+    """executed by blocks of threads, in all blocks, in the run that was observed"""
     foretold: NotRequired[list[ForetoldTime]]
     """of all launches; answers of older links have none"""
 
 
 class Costs(TypedDict):
-    """What the accesses of a run cost; those that waste most come first."""
+    """The cost of the accesses of a run; the most wasteful come first."""
 
     kernels: list[KernelRun]
     accesses: list[WarpAccess]
     faults: list[Fault]
     foretold: NotRequired[list[ForetoldTime]]
-    """of the run, with what the host waits for"""
+    """of the run, with the time that the host waits"""
     unsure: NotRequired[str]
-    """why these times may be far off; empty if nothing is known to speak for that"""
+    """why these times may be far off; empty if no reason is known"""
     how_far: NotRequired[str]
-    """how far off those of the device that was measured are, in words"""
+    """the error of such predictions on the measured device, in words"""
 
 
 class AccessesAnswer(Answer, Costs):
-    """The costs, and of what."""
+    """The costs, and their subject."""
 
     loops: list[LoopAccess]
     """of the C program; those that touch most lines of 64 bytes come first"""
     sizes: dict[str, int]
     observed: bool
     because: str
-    """why there was no run, or why it did not come to its end; empty if it did"""
+    """why there was no run, or why it did not finish; empty if it did"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _OfWarps(OnInputs):
-    """Whose accesses are counted."""
+    """A request to count accesses."""
 
     as_costs: bool = False
     """sizes without a number are 100, whole numbers 10, as those of `costs`; else 64 and 8"""
@@ -200,9 +200,9 @@ class _OfWarps(OnInputs):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessesRequest(_OfWarps):
-    """What each access of the CUDA program costs, from the index functions alone.
+    """Predict the cost of each access of the CUDA program from the index functions alone.
 
-    Nothing is run, so that sizes may be as large as on a device.
+    Nothing is run, so sizes may be as large as on a device.
     """
 
 
@@ -217,10 +217,10 @@ ACCESSES = Operation(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObserveRequest(_OfWarps):
-    """As `accesses`, and what is seen in a run on the processor, where there is a C++ compiler."""
+    """Predict as `accesses` does, and observe a run on the processor, given a C++ compiler."""
 
     seconds: Annotated[float, Own(), Says("is a number of seconds")] = 5.0
-    """of the run, at most; what was seen up to then is told"""
+    """of the run, at most; what was seen until then is reported"""
 
 
 OBSERVE = Operation(

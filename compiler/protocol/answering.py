@@ -1,6 +1,6 @@
-"""Which function answers which operation; its module is imported when that is asked first.
+"""Find the function that answers an operation; its module is imported on first use.
 
-So a worker holds no notebooks, editor or tests of programs before somebody wants them.
+So a worker loads notebooks, editor or tests of programs only when they are needed.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ P = ParamSpec("P")
 A = TypeVar("A")
 Tell = Callable[[Any], None]
 ANSWERS: dict[str, Callable[..., Any]] = {}
-"""The function that answers each operation, by its id, as far as its module has been imported.
+"""Functions that answer operations, by operation id, of the modules imported so far.
 
-It takes the request; that of one that streams also what is told of the parts of its answer.
+A function takes the request, and for streaming also a callback for partial answers.
 """
 
 
 def answers(
     operation: Operation[R],
 ) -> Callable[[Callable[Concatenate[R, P], A]], Callable[Concatenate[R, P], A]]:
-    """Make a function the one that answers an operation."""
+    """Register a function as the one that answers an operation."""
 
     def register(function: Callable[Concatenate[R, P], A]) -> Callable[Concatenate[R, P], A]:
         ANSWERS[operation.id] = function
@@ -34,6 +34,6 @@ def answers(
 
 
 def answering(operation: Operation[Any]) -> Callable[..., Any]:
-    """The function that answers an operation."""
+    """Return the function that answers an operation."""
     import_module(operation.answered_in)
     return ANSWERS[operation.id]

@@ -30,18 +30,18 @@ class InspectAnswer(Answer):
     """A name with its declaration, or an expression with its type."""
 
     says: str
-    """the type or the declaration, in the language; empty: nothing is known"""
+    """the type or the declaration, in the language; empty if nothing is known"""
     doc: str
     span: Span | None
     declared: Span | None
-    """where the name is declared; null for what is no name, or the library's"""
+    """where the name is declared; null for anything but a name, and for the library's"""
     uses: list[Span]
-    """of the name in all files, that of its declaration too"""
+    """of the name in all files, its declaration included"""
 
 
 @dataclass(frozen=True, slots=True)
 class InspectRequest(AtPlace):
-    """What stands at a place: its type, its documentation, where it is declared and used."""
+    """Describe the code at a place: its type, documentation, declaration and uses."""
 
 
 _PLACE = {"line": 2, "column": 7}
@@ -57,28 +57,28 @@ INSPECT = Operation(
 
 
 class CompletionItem(TypedDict):
-    """Something that may be written."""
+    """A completion item."""
 
     name: str
     kind: str
     """`function`, `constant`, `variable`, `size`, `type`, `type parameter`, `module`, \
 `module type`, `field`, `constructor` or `keyword`"""
     says: str
-    """its type, or nothing"""
+    """its type, or empty"""
     doc: str
 
 
 class CompleteAnswer(Answer):
-    """What may stand at a place."""
+    """Completions at a place."""
 
     column: int
-    """where in the line the word begins that it replaces"""
+    """the column where the word to replace begins"""
     items: list[CompletionItem]
 
 
 @dataclass(frozen=True, slots=True)
 class CompleteRequest(AtPlace):
-    """What may be written at a place, also in a text that is not done."""
+    """Complete at a place, also in an unfinished text."""
 
 
 COMPLETE = Operation(
@@ -93,21 +93,21 @@ COMPLETE = Operation(
 
 
 class TextEdit(TypedDict):
-    """A text in the place of another."""
+    """A text that replaces another."""
 
     span: Span
     text: str
 
 
 class RenameAnswer(Answer):
-    """The changes of a new name."""
+    """The edits of a renaming."""
 
     edits: list[TextEdit]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenameRequest(AtPlace):
-    """The changes of a new name, which is refused if the program would then say another thing."""
+    """Rename a declaration; refused if the program's meaning would change."""
 
     name: str
 
@@ -124,22 +124,22 @@ RENAME = Operation(
 
 
 class Fix(TypedDict):
-    """A change that mends an error, and no other thing."""
+    """A change that mends an error without causing others."""
 
     title: str
-    """what it does, with code in backquotes"""
+    """its effect, with code in backquotes"""
     edits: list[TextEdit]
 
 
 class FixesAnswer(Answer):
-    """Changes to choose from."""
+    """The fixes to choose from."""
 
     fixes: list[Fix]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixesRequest(AtPlace):
-    """The changes of which an error's hint speaks, as far as there are fewer errors then."""
+    """Find changes suggested by an error's hint that reduce the number of errors."""
 
     end_line: Natural
     end_column: Natural
@@ -166,21 +166,21 @@ class OutlineSymbol(TypedDict):
     span: Span
     """of its name"""
     depth: int
-    """in how many modules it is"""
+    """the number of modules around it"""
 
 
 class OutlineAnswer(Answer):
-    """A file from afar."""
+    """Symbols and folds of a file."""
 
     symbols: list[OutlineSymbol]
-    """in order, those of a module behind it"""
+    """in order, members behind their module"""
     folds: list[list[int]]
-    """the first and last lines of what folds"""
+    """the first and last lines of each fold"""
 
 
 @dataclass(frozen=True, slots=True)
 class OutlineRequest(OfFile):
-    """The declarations of a file, and what folds in it."""
+    """List the declarations and the folds of a file."""
 
 
 OUTLINE = Operation(
@@ -195,21 +195,21 @@ OUTLINE = Operation(
 
 
 class FormatAnswer(Answer):
-    """A text in its layout."""
+    """The formatted text."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class FormatRequest(Request):
-    """A text in the one layout of all programs; one with errors of syntax has none."""
+    """Format a text; fails on errors of syntax."""
 
     source: str
     """the text of a file"""
     main: str = ""
-    """its path, which says its language"""
+    """its path, whose suffix gives the language"""
     width: Annotated[int, AtLeast(20), Says("is a number of characters, 20 or more")] = 100
-    """of a line, where it can be broken so"""
+    """the longest line, where it can be broken so"""
 
 
 FORMAT = Operation(
@@ -224,25 +224,25 @@ FORMAT = Operation(
 
 
 class Occurrence(TypedDict):
-    """What a stage has of an expression."""
+    """The lines of a stage that come from an expression."""
 
     lines: int
-    """how many come from it, or from inside of it"""
+    """how many come from it, or from a part of it"""
     text: str
-    """the first of them that has a word; if there are none, of those that it has a part in, or \
-else that hold it; or nothing"""
+    """the first of them that has a word; if there are none, of those that it is a part of, or \
+else that hold it; or empty"""
 
 
 class OccurrencesAnswer(Answer):
-    """What became of an expression."""
+    """The lines of all stages that come from an expression."""
 
     stages: dict[str, Occurrence]
-    """by their ids; those that the program reaches"""
+    """by stage id, for the stages that compile"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OccurrencesRequest(AtPlace):
-    """What each stage has of an expression of the program."""
+    """Find the lines of each stage that come from an expression of the program."""
 
     end_line: Natural
     end_column: Natural

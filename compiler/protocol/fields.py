@@ -1,4 +1,4 @@
-"""What a declaration says of its fields: names, types, which may be left out."""
+"""Inspect the fields of a declaration: names, types, optional ones."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class Field:
     default: Any = None
 
     def has(self, mark: type) -> bool:
-        """Whether `Annotated` gives its type such a mark."""
+        """Return True if `Annotated` marks its type with such a mark."""
         return any(isinstance(one, mark) for one in marks(self.type))
 
 
 def is_shape(kind: Any) -> bool:
-    """Whether a type has fields."""
+    """Return True if a type has fields."""
     return is_typeddict(kind) or dataclasses.is_dataclass(kind)
 
 
 def fields(shape: Any) -> dict[str, Field]:
-    """The fields of a dataclass or a `TypedDict`, in order, by name."""
+    """Return the fields of a dataclass or a `TypedDict` by name, in order."""
     return _fields(shape)
 
 
@@ -54,7 +54,7 @@ def _of_dict(name: str, kind: Any, total: bool) -> Field:
 
 
 def marks(kind: Any) -> tuple[Any, ...]:
-    """What `Annotated` adds to a type, or to the one that may be left out (`| None`)."""
+    """Return the marks that `Annotated` adds to a type, or to the optional one (`| None`)."""
     if get_origin(kind) is Annotated:
         return get_args(kind)[1:]
     return tuple(mark for part in get_args(kind) for mark in marks(part) if part is not kind)

@@ -1,4 +1,4 @@
-"""What every statement of a stage gives, one step after the other, on a small input."""
+"""The values of every statement of a stage, step by step, on a small input."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compiler.protocol.runs import OnInputs
 
 
 class FlowValue(TypedDict):
-    """What a name is bound to."""
+    """The value bound to a name."""
 
     name: str
     text: str
@@ -21,20 +21,21 @@ class FlowValue(TypedDict):
 
 
 class FlowStep(TypedDict):
-    """A statement that has been run."""
+    """A statement that has been executed."""
 
     node: int
-    """its number, as lines of the stage's text have it"""
+    """its number in the stage's text"""
     values: list[FlowValue]
     cells: NotRequired[list[list[str]]]
-    """what the blocks of `values` hold after it, in that order; of a large one the first cells"""
+    """the contents of the blocks of `values` after it, in that order; the first cells of a large \
+one"""
 
 
 class FlowAnswer(Answer):
-    """The steps of a run in order, those inside of loops and operators each time."""
+    """The steps of a run in order, each execution inside loops and operators included."""
 
     heap: bool
-    """whether arrays are cells of blocks, as they are from the first stage with memory on"""
+    """true if arrays are cells of blocks, as from the first stage with memory on"""
     steps: list[FlowStep]
     blocks: list[str]
     """names of blocks, by number"""
@@ -44,7 +45,7 @@ class FlowAnswer(Answer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowRequest(OnInputs):
-    """Run an entry point by the interpreter of a stage, and tell what every statement gives."""
+    """Run an entry point by the interpreter of a stage; record the values of all statements."""
 
     stage: str = ""
     """one of kind `ir`; empty: `soa`"""

@@ -1,4 +1,4 @@
-"""Operations about programs as graphs: what passes which array to what, and what was fused."""
+"""Operations about programs as graphs: dataflow, and fusion."""
 
 from __future__ import annotations
 
@@ -10,46 +10,46 @@ from compiler.protocol.polynomials import Polynomial
 
 
 class FlowNode(TypedDict):
-    """A statement; an array or block that a body is given; or its results."""
+    """A statement, an input of a body, or the results of a body."""
 
     label: str
     kind: str
     """of a statement, such as `map`, `segred` or `launch`; `given` or `results`"""
     names: list[str]
-    """what it binds; in IMP and kernels also the blocks that it writes itself"""
+    """the names that it binds; in IMP and kernels also the blocks that it writes itself"""
     src: list[Span]
     bodies: NotRequired[list[int]]
-    """in IMP and kernels: the numbers of the bodies that it has"""
+    """in IMP and kernels: the numbers of its bodies"""
     kernel: NotRequired[str]
-    """in a large program: under this name the bodies of the kernel can be asked for"""
+    """in a large program: the name by which the kernel's bodies can be requested"""
 
 
 class FlowEdge(TypedDict):
-    """An array, from what makes it to what takes it; a block or scalar, from its last writer."""
+    """An array, from producer to consumer; a block or scalar, from its last writer."""
 
     source: int
     """the number of a node"""
     target: int
     array: str
     base: str
-    """what its author called it"""
+    """the author's name for it"""
     bytes: NotRequired[Polynomial]
-    """not of scalars, and not of blocks whose size is not known there"""
+    """left out for scalars and for blocks of unknown size"""
     carried: NotRequired[bool]
-    """true: from the round before of a loop, or from another thread"""
+    """true: from the previous iteration of a loop, or from another thread"""
     written: NotRequired[bool]
     """true: the target writes cells of the block, and reads none"""
 
 
 class FlowBody(TypedDict):
-    """The statements of a body, and what they hand on."""
+    """The statements of a body, and their dataflow."""
 
     where: str
     src: list[Span]
     nodes: list[FlowNode]
     edges: list[FlowEdge]
     scalars: int
-    """how many statements are left out: they have to do with no array, or hand nothing on"""
+    """number of statements left out: they concern no array, or their results are unused"""
 
 
 class FlowFunction(TypedDict):
@@ -57,7 +57,7 @@ class FlowFunction(TypedDict):
 
     name: str
     names: dict[str, str]
-    """what the author calls the names in sizes"""
+    """the author's names in sizes, by name"""
     bodies: list[FlowBody]
 
 
@@ -69,12 +69,12 @@ class DataflowAnswer(Answer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataflowRequest(OfProgram):
-    """Which statement hands which array, block or scalar on to which, at a stage."""
+    """Return the dataflow graph of a stage: arrays, blocks and scalars between statements."""
 
     stage: str = "flat"
-    """of the core language, IMP or kernels; of a target's text: those that it is printed from"""
+    """of the core language, IMP or kernels; for a target's text: the one that it is printed from"""
     kernel: str = ""
-    """in IMP and kernels: the name of one, whose bodies are told and no others"""
+    """in IMP and kernels: return only the bodies of the kernel with this name"""
 
 
 DATAFLOW = Operation(
@@ -83,31 +83,31 @@ DATAFLOW = Operation(
 
 
 class FusionAttempt(TypedDict):
-    """Two operators that were to become one."""
+    """An attempt to fuse two operators."""
 
     rule: str
     kind: Literal["applied", "missed"]
     producer: list[str]
-    """what it binds, or the first of two neighbours"""
+    """the names that it binds, or that the first of two neighbours binds"""
     reader: list[str]
-    """what that binds"""
+    """the names that the consumer binds"""
     because: str
     hint: str
 
 
 class FusionAnswer(Answer):
-    """The graph before fusion and after it, and what was tried between them."""
+    """The graphs before and after fusion, and the attempts."""
 
     before: list[FlowFunction]
     after: list[FlowFunction]
     attempts: list[FusionAttempt]
     names: dict[str, str]
-    """what the author calls what those bind"""
+    """the author's names for bound names"""
 
 
 @dataclass(frozen=True, slots=True)
 class FusionRequest(OfProgram):
-    """Producers and consumers before fusion and after it, and why not where it was not done."""
+    """Return producers and consumers before and after fusion, with reasons for refusals."""
 
 
 FUSION = Operation(

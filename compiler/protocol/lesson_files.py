@@ -1,4 +1,4 @@
-"""The text of a lesson or a puzzle (`docs/lessons.md`), taken apart; nothing is compiled here.
+"""Parse the file of a lesson or a puzzle (`docs/lessons.md`); nothing is compiled here.
 
 A file has a front matter, text in Markdown, one program, and text for afterwards:
 
@@ -35,9 +35,9 @@ _SIZE = re.compile(r"([A-Za-z_]\w*)\s*=\s*([0-9]{1,18})")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LessonFile:
-    """A lesson, or a puzzle, which has a `goal`. What is not given is empty or None.
+    """A lesson, or a puzzle, which has a `goal`. Missing keys are empty or None.
 
-    `lines`: where a key or the program stands in the file, from 1.
+    `lines`: line numbers of keys and of the program, from 1.
     """
 
     title: str = ""
@@ -65,16 +65,16 @@ class LessonFile:
 
     @property
     def is_puzzle(self) -> bool:
-        """Whether there is something to be done, and not only to be said."""
+        """Return True for a puzzle."""
         return self.goal is not None
 
     @property
     def options(self) -> Options:
-        """How its program is compiled."""
+        """Return the options for its program."""
         return {"target": self.target} if self.target else {}
 
     def wrong(self, key: str, message: str, hint: str = "") -> UsageError:
-        """An error about a key, with its place."""
+        """Make an error about a key, with its place."""
         return UsageError(message, line_span(self.lines.get(key, 1)), hint)
 
 
@@ -82,7 +82,7 @@ TABS = (
     "memory", "proof", "selection", "remarks", "bounds", "warps", "layouts", "graph", "versions",
     "compare", "tests", "notebook", "bench",
 )  # fmt: skip
-"""What a lesson can open of the page's details."""
+"""Details of the page that a lesson can open."""
 _PARTS = ("text", "program", "after", "solution", "lines")
 KEYS = tuple(one.name for one in fields(LessonFile) if one.name not in _PARTS)
 _NUMBERS = ("order", "answer", "goal", "par")
@@ -92,7 +92,7 @@ _OF_PUZZLES = ("measure", "goal", "par")
 
 
 def read(text: str) -> LessonFile:
-    """Take a file apart. Raises UsageError with the line for what is wrong or lacks."""
+    """Parse a file. Raises UsageError with the line of a wrong or missing part."""
     lines = text.replace("\r\n", "\n").split("\n")
     if lines[0].strip() != "---":
         _refuse(1, "A lesson begins with a line `---`.", "`stridescope lesson new` writes one.")
@@ -114,7 +114,7 @@ def _refuse(line: int, message: str, hint: str = "") -> NoReturn:
 
 
 def line_span(line: int) -> Span:
-    """All of a line."""
+    """Return the span of a line."""
     return Span(line, 1, line + 1, 1)
 
 
@@ -150,7 +150,7 @@ def _whole(value: str, key: str, line: int) -> int:
 
 
 def _body(lines: list[str], start: int, places: dict[str, int]) -> dict[str, str]:
-    """Text, program, text afterwards, solution."""
+    """Split the body into text, program, text afterwards and solution."""
     parts: dict[str, list[str]] = {"text": [], "after": []}
     now = "text"
     for number, line in enumerate(lines[start:], start + 1):
@@ -174,7 +174,7 @@ def _body(lines: list[str], start: int, places: dict[str, int]) -> dict[str, str
 
 
 def _complete(lesson: LessonFile) -> None:
-    """Raise UsageError for what a lesson or a puzzle needs and has not."""
+    """Raise UsageError for missing parts of a lesson or a puzzle."""
     puzzle = lesson.is_puzzle
     for key in ("title", "program", *(_OF_PUZZLES if puzzle else _OF_LESSONS)):
         if getattr(lesson, key) in ("", (), None):

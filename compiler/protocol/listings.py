@@ -1,4 +1,4 @@
-"""What other compilers make of the texts of back ends."""
+"""Listings: other compilers' output for the texts of back ends."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from compiler.protocol.programs import Stage, StageInfo
 
 
 class KernelUse(TypedDict):
-    """What a kernel takes of a device: of each thread, or of each block of threads."""
+    """A kernel's use of a device's resources, per thread or per block of threads."""
 
     kernel: str
     instructions: int
     registers: int
     spilled: int
-    """bytes that a thread writes to memory because registers do not do"""
+    """bytes per thread spilled to memory for lack of registers"""
     shared: int
     """bytes of shared memory"""
     blocks: int
-    """of threads that find room on a multiprocessor at once"""
+    """of threads that fit on a multiprocessor at once"""
     occupancy: float
-    """what part of its warps they are"""
+    """the part of its warps that are resident"""
 
 
 class ListingAnswer(Answer):
@@ -30,14 +30,14 @@ class ListingAnswer(Answer):
 
     info: StageInfo
     stage: Stage
-    """its lines, with the places in the program; `ms` is what the other compilers took"""
+    """its lines, with the places in the program; `ms` is the time of the other compilers"""
     kernels: list[KernelUse]
     """where it is machine code for a device"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListingRequest(OfProgram):
-    """What another compiler makes of a target's text: assembly, PTX, SASS. Nothing is run."""
+    """Return another compiler's output for a target's text: assembly, PTX, SASS. Nothing is run."""
 
     listing: str
     """its id in the manifest"""

@@ -11,27 +11,27 @@ from compiler.protocol.tests import TestCase
 
 
 class Measurement(TypedDict):
-    """How long a test takes, in milliseconds."""
+    """Run time of a test, in milliseconds."""
 
     median: float
     low: float
-    """in which the median lies with a probability of 95 %, up to `high`"""
+    """the lower end of the 95 % confidence interval of the median, up to `high`"""
     high: float
     spread: float
-    """the distance of the quartiles, as a part of the median"""
+    """the interquartile range, as a part of the median"""
     runs: int
     peak_bytes: int
 
 
 class BenchAnswer(Answer):
-    """What a test takes."""
+    """The measurement of a test."""
 
     case: TestCase
     measured: Measurement
 
 
 class ForetellAnswer(Answer):
-    """What a test takes on a GPU."""
+    """The predicted time of a test on a GPU."""
 
     case: TestCase
     foretold: EntryTime
@@ -39,14 +39,14 @@ class ForetellAnswer(Answer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForetellRequest(OfProgram):
-    """Foretell what one of a program's tests takes on a GPU. Nothing is run."""
+    """Predict the time of one of a program's tests on a GPU. Nothing is run."""
 
     case: Annotated[int, AtLeast(0), Says("is the number of a test")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchRequest(OfProgram):
-    """Measure one of a program's tests, once it has given what it should."""
+    """Measure one of a program's tests, after checking its result."""
 
     case: Annotated[int, AtLeast(0), Says("is the number of a test")]
     backend: Target = "c"

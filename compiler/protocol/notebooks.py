@@ -12,16 +12,16 @@ BlockKind = Literal["text", "code", "directive"]
 
 
 class Result(TypedDict):
-    """What a directive gives."""
+    """The result of a directive."""
 
     text: NotRequired[str]
     """a value"""
     type: NotRequired[str]
-    """of a value that is one array of numbers or truths"""
+    """of a value that is one array of numbers or booleans"""
     media: NotRequired[str]
-    """the kind of what else it is, such as `image/png`"""
+    """the media type of any other result, such as `image/png`"""
     data: NotRequired[str]
-    """that, in base64"""
+    """that result, in base64"""
 
 
 class Block(TypedDict):
@@ -29,14 +29,14 @@ class Block(TypedDict):
 
     kind: BlockKind
     text: str
-    """in Markdown, or code; of a directive what is shown of it, which may be nothing"""
+    """in Markdown, or code; for a directive the text shown for it, which may be empty"""
     src: Span
     html: NotRequired[str]
-    """of text"""
+    """for text"""
     result: NotRequired[Result]
-    """of a directive"""
+    """for a directive"""
     error: NotRequired[Problem]
-    """why there is none"""
+    """why there is no result"""
 
 
 class LiterateAnswer(Answer):

@@ -1,4 +1,4 @@
-"""An OpenAPI document of what a server takes."""
+"""Generate the OpenAPI document of a server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compiler.protocol.schema import Schema, Schemas
 
 
 def document(operations: Mapping[str, Operation[Any]], version: str) -> Json:
-    """The document: a path for each operation, and the shapes as components."""
+    """Return the document: a path for each operation, and the shapes as components."""
     schemas = Schemas("#/components/schemas/", own=False)
     failed = schemas.of(Failure)
     paths = {f"/api/{one.id}": {"post": _post(schemas, one, failed)} for one in operations.values()}
@@ -44,6 +44,6 @@ def _post(schemas: Schemas, one: Operation[Any], failed: Schema) -> Json:
 
 
 def example(one: Operation[Any]) -> Json:
-    """The fields of a request that is answered."""
+    """Return the fields of a valid request."""
     about = {"source": EXAMPLE} if "source" in fields(one.request) else {}
     return {**about, **one.example}

@@ -1,6 +1,6 @@
-"""Polynomials and LMADs in answers: data, which whoever shows them prints.
+"""Polynomials and LMADs in answers: data, printed by the caller.
 
-A name is a key of the table `names` beside it, which has what the program's author calls it.
+A name is a key of the table `names` beside it, which maps it to the author's name.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from compiler.protocol.kinds import Length, Named
 
 
 class Applied(TypedDict):
-    """An operation that is none of a polynomial, such as `/`, `min` or `sgn`, and its operands."""
+    """An operation outside polynomials, such as `/`, `min` or `sgn`, and its operands."""
 
     op: str
     of: list[Polynomial]
@@ -26,7 +26,7 @@ Polynomial = Annotated[
     Named("Polynomial", "Its terms: each a coefficient, then its factors, with repetition."),
 ]
 Sentence = list[str | Polynomial]
-"""Words, and polynomials among them."""
+"""Words with polynomials among them."""
 
 
 class Cells(TypedDict):
@@ -42,7 +42,7 @@ _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def shown(poly: Polynomial, spell: Spell = str) -> str:
-    """Such as `2*n**2 - ((n)/(b)) + 1`; `spell` writes names."""
+    """Print a polynomial such as `2*n**2 - ((n)/(b)) + 1`; `spell` writes names."""
     text = ""
     for coefficient, *factors in poly:
         assert isinstance(coefficient, int)
@@ -70,23 +70,23 @@ def _factor(factor: Any, spell: Spell) -> str:
 
 
 def _is_bare(poly: Polynomial) -> bool:
-    """Whether it is a single term that is added, and needs no parentheses."""
+    """Return True for a single positive term, which needs no parentheses."""
     return len(poly) < 2 and all(isinstance(term[0], int) and term[0] > 0 for term in poly)
 
 
 def shown_cells(cells: Cells, spell: Spell = str) -> str:
-    """`offset + {(size : stride), ..}`."""
+    """Print an LMAD as `offset + {(size : stride), ..}`."""
     dims = (f"({shown(size, spell)} : {shown(stride, spell)})" for size, stride in cells["dims"])
     return f"{shown(cells['offset'], spell)} + {{{', '.join(dims)}}}"
 
 
 def shown_sentence(sentence: Sequence[str | Polynomial], spell: Spell = str) -> str:
-    """A sentence as text."""
+    """Print a sentence."""
     return "".join(part if isinstance(part, str) else shown(part, spell) for part in sentence)
 
 
 def identity(need: Mapping[str, Any], spell: Spell = str) -> str:
-    """What a `Need` says, such as `2*n - 1 = 2*(n - 1) + 1`."""
+    """Print the identity of a `Need`, such as `2*n - 1 = 2*(n - 1) + 1`."""
     terms: list[str] = []
     for product in need["sum"]:
         factors = [
@@ -111,7 +111,7 @@ def _is_factor(poly: Polynomial) -> bool:
 def step_lines(
     steps: Sequence[Mapping[str, Any]], spell: Spell = str, indent: str = ""
 ) -> Iterator[str]:
-    """Steps of a proof as lines."""
+    """Print the steps of a proof as lines."""
     for step in steps:
         yield f"{indent}{shown_sentence(step['says'], spell)}"
         for need in step["needs"]:
@@ -122,7 +122,7 @@ def step_lines(
 def procedure_lines(
     steps: Sequence[Mapping[str, Any]], spell: Spell = str, indent: str = ""
 ) -> Iterator[str]:
-    """Steps of NOOVERLAP as lines, with both sets after each."""
+    """Print the steps of NOOVERLAP as lines, with both sets after each."""
     for step in steps:
         sign = "? " if step["failed"] else ""
         yield f"{indent}{sign}{step['rule']}: {shown_sentence(step['says'], spell)}"
@@ -138,7 +138,7 @@ def procedure_lines(
 
 
 def shown_sum(one: Mapping[str, Any], spell: Spell = str) -> str:
-    """`offset + [low, high]*stride + ..`."""
+    """Print a sum of intervals as `offset + [low, high]*stride + ..`."""
     parts = [
         f"[{shown(low, spell)}, {shown(high, spell)}]*{_as_factor(stride, spell)}"
         for stride, low, high in one["intervals"]
@@ -152,7 +152,7 @@ def _as_factor(poly: Polynomial, spell: Spell) -> str:
 
 
 def reason(proved: Mapping[str, Any], spell: Spell = str) -> str:
-    """Why two LMADs are not proved to be apart, or ""."""
+    """Explain why two LMADs are not proved disjoint, or return ""."""
     if proved["witness"]:
         values = proved["witness"]["values"].items()
         told = ", ".join(f"{spell(name)} = {value}" for name, value in values)
@@ -163,9 +163,9 @@ def reason(proved: Mapping[str, Any], spell: Spell = str) -> str:
 
 
 def names_in(data: object) -> list[str]:
-    """The names in all polynomials of an answer, or of a part of one, as they come.
+    """Return the names in all polynomials of an answer or a part of one, in order.
 
-    What is called `src` or `made` is places of the source, which may be many, and holds none.
+    Fields `src` and `made` are skipped: they hold places, which may be many, and no polynomials.
     """
     found: list[str] = []
     _gather_names(data, found)
@@ -187,7 +187,7 @@ def _gather_names(data: object, found: list[str]) -> None:
 
 
 def in_turn(called: Mapping[str, str]) -> Spell:
-    """How to write names: as the program's author does; of two `i`, the later one is `i₂`."""
+    """Return a speller that uses the author's names; of two `i`, the later one is `i₂`."""
     taken: dict[str, list[str]] = {}
 
     def spell(name: str) -> str:
@@ -202,6 +202,6 @@ def in_turn(called: Mapping[str, str]) -> Spell:
 
 
 def as_called(names: Iterable[str], called: Mapping[str, str]) -> Spell:
-    """How to write names: as the program's author does, but for those that would look the same."""
+    """Return a speller that uses the author's names unless two would look the same."""
     count = Counter(called.get(name, name) for name in set(names))
     return lambda name: called[name] if name in called and count[called[name]] == 1 else name

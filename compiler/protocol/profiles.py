@@ -1,4 +1,4 @@
-"""Where a run spends its time, or what it fetches."""
+"""Profiles: the time of a run by place, or its memory traffic."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class ProfilePart(TypedDict):
     name: str
     src: list[Span]
     stage: str
-    """the first one that has something from exactly these places"""
+    """the first one with a statement of exactly these places"""
     calls: int
     ms: float
     """of all calls"""
 
 
 class LineSectors(TypedDict):
-    """What the accesses of one place fetch from a device's memory."""
+    """Sectors that the accesses of one place fetch from a device's memory."""
 
     src: list[Span]
     sectors: int
@@ -32,43 +32,43 @@ class LineSectors(TypedDict):
 
 
 class ProfileCounts(TypedDict):
-    """What was counted where nothing is timed."""
+    """Counts, for targets that are not timed."""
 
     observed: bool
-    """in a run of the kernels on the processor; else predicted from index functions"""
+    """true: in a run of the kernels on the processor; false: predicted from index functions"""
     because: str
-    """why there was no run, or why it did not come to its end; empty if it did"""
+    """why there was no run, or why it did not finish; empty if it did"""
     faults: list[str]
-    """what no program may do on a device"""
+    """undefined behaviour that was observed"""
     lines: list[LineSectors]
     """those that fetch most come first"""
     kernels: list[KernelRun]
 
 
 class ProfileAnswer(Answer):
-    """What the parts of a run took, the slowest first; or what was counted, and no times."""
+    """Times of the parts of a run, the slowest first; or counts without times."""
 
     ms: float
-    """the whole run, inside of the program"""
+    """the whole run, inside the program"""
     rest_ms: float
-    """what was between the parts"""
+    """time between the parts"""
     parts: list[ProfilePart]
     counts: NotRequired[ProfileCounts]
-    """of a target whose kernels are not timed; there are no `parts` then"""
+    """for a target whose kernels are not timed; there are no `parts` then"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileRequest(OnInputs):
     """Run an entry point in C, and measure its kernels, copies and allocations.
 
-    Of CUDA the kernels run on the processor, each access watched, and what they fetch is counted.
+    CUDA kernels run on the processor under observation; the sectors that they fetch are counted.
     """
 
     backend: Target = "c"
     deadline: Annotated[float, Own(), Says("is a number of seconds")] = 60.0
     """in seconds"""
     seconds: Annotated[float, Own(), Says("is a number of seconds")] = 15.0
-    """of a run that is watched, at most; what was seen up to then is told"""
+    """of an observed run, at most; what was seen until then is reported"""
 
 
 PROFILE = Operation(

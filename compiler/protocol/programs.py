@@ -1,4 +1,4 @@
-"""Operations about a program as a whole: is it right, what do its stages look like."""
+"""Operations about a program as a whole: checking it, and showing its stages."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ Runner = Annotated[str, Says("is `ref` or the id of a target")]
 
 
 class RelatedPlace(TypedDict):
-    """Another place that has to do with an error."""
+    """Another place that an error concerns."""
 
     span: Span | None
     message: str
-    """what is there"""
+    """the description of that place"""
 
 
 class Traced(TypedDict):
-    """What `trace` or `break` was given at a place of the program."""
+    """The values given to `trace` or `break` at a place of the program."""
 
     function: str
     """`trace` or `break`"""
     src: list[Span]
     values: list[str]
-    """the first ones, in the order of one step after the other, each cut where it is long"""
+    """the first ones, in order of sequential execution, each cut where it is long"""
     count: int
-    """how many there were"""
+    """the number of all values"""
 
 
 class Traces(TypedDict):
-    """What a run would show, in the order in which the places are reached first."""
+    """The traced values of a run, in the order in which their places are first reached."""
 
     places: list[Traced]
     note: str
-    """why there may be more, or nothing"""
+    """why values may be missing, or empty"""
 
 
 class Problem(TypedDict):
@@ -54,29 +54,29 @@ class Problem(TypedDict):
     kind: str
     message: str
     hint: str
-    """a way out, or nothing"""
+    """a way out, or empty"""
     span: Span | None
-    """null where there is no place in the user's texts"""
+    """null where it has no place in the user's texts"""
     code: NotRequired[str]
-    """what `explain` tells more about; not where the program is right"""
+    """the code that `explain` describes; left out where the program is right"""
     related: NotRequired[list[RelatedPlace]]
     """the places that disagree with `span`"""
     calls: NotRequired[list[Span]]
-    """of a run that failed: the calls that led to `span`, the innermost first"""
+    """for a failed run: the calls that led to `span`, innermost first"""
     traces: NotRequired[Traces]
-    """of a run that failed: the values that were traced before"""
+    """for a failed run: the values traced before"""
     rendered: NotRequired[str]
-    """all of it as text, with the line"""
+    """the whole error as text, with the line"""
     errors: NotRequired[list[Problem]]
-    """all that were found, this one first"""
+    """all errors that were found, this one first"""
     position: NotRequired[int]
-    """how many were before it in the queue of a server that is busy"""
+    """the number of requests before it in the queue of a busy server"""
     retry: NotRequired[int]
     """seconds after which a busy server takes such a request again"""
 
 
 class Failure(TypedDict):
-    """What an operation answers where something went wrong."""
+    """The answer of an operation that fails."""
 
     ok: Literal[False]
     error: Problem
@@ -91,11 +91,11 @@ class StageInfo(TypedDict):
     kind: str
     """`syntax`, `typed`, `ir`, `imp`, `kernels`, `text` or `listing`"""
     memory: bool
-    """whether it says where arrays lie"""
+    """true if it says where arrays lie"""
     machine: NotRequired[str]
-    """what runs a text"""
+    """the hardware that runs a text"""
     of: NotRequired[str]
-    """the stage that a listing is made of"""
+    """the stage that a listing is made from"""
 
 
 class Rule(TypedDict):
@@ -104,14 +104,14 @@ class Rule(TypedDict):
     id: str
     does: str
     equation: str
-    """what becomes what, with code in backquotes, or nothing"""
+    """the rewrite as an equation, with code in backquotes, or empty"""
 
 
 class Switch(Rule):
     """A rule that can be switched off, or on."""
 
     asked: bool
-    """whether it is done only where the option `enable` names it"""
+    """true for an opt-in rule: it applies only if the option `enable` names it"""
 
 
 class Pass(TypedDict):
@@ -128,14 +128,14 @@ class ManifestAnswer(Answer):
     stages: list[StageInfo]
     """in order"""
     listings: list[StageInfo]
-    """what the operation `listing` makes of texts"""
+    """the listings that the operation `listing` makes"""
     switches: list[Pass]
-    """what the option `disable` takes, and of rules that are `asked` the option `enable`"""
+    """the values of the option `disable`, and for rules that are `asked` of the option `enable`"""
 
 
 @dataclass(frozen=True, slots=True)
 class ManifestRequest(Request):
-    """The stages in order, and the passes and rules that can be switched off."""
+    """List the stages in order, and the passes and rules that can be switched off."""
 
 
 MANIFEST = Operation(
@@ -144,23 +144,23 @@ MANIFEST = Operation(
 
 
 class Backend(TypedDict):
-    """What runs programs."""
+    """A back end that runs programs."""
 
     id: Runner
     title: str
     missing: str
-    """why it cannot run on this machine, or nothing"""
+    """why it cannot run on this machine, or empty"""
 
 
 class BackendsAnswer(Answer):
-    """What can run programs here."""
+    """The back ends of this machine."""
 
     backends: list[Backend]
 
 
 @dataclass(frozen=True, slots=True)
 class BackendsRequest(Request):
-    """The back ends, and why one cannot run on this machine."""
+    """List the back ends, with the reason why one cannot run on this machine."""
 
 
 BACKENDS = Operation(
@@ -195,7 +195,7 @@ class CheckAnswer(Answer):
 
 @dataclass(frozen=True, slots=True)
 class CheckRequest(OfProgram):
-    """Parse and type-check: entry points, warnings, errors."""
+    """Parse and type check a program: entry points, warnings, errors."""
 
 
 CHECK = Operation(
@@ -214,12 +214,12 @@ class TranslateAnswer(Answer):
 
     text: str
     src: list[Span]
-    """for each line the place in the program that it is from"""
+    """for each line its place in the program"""
 
 
 @dataclass(frozen=True, slots=True)
 class TranslateRequest(OfProgram):
-    """The Futhark program that a FlatPack program (`main` ends in `.fp`) stands for."""
+    """Translate a FlatPack program (`main` ends in `.fp`) to Futhark."""
 
 
 TRANSLATE = Operation("translate", TranslateRequest, TranslateAnswer, {}, limit="check")
@@ -238,17 +238,17 @@ class Stage(TypedDict):
     """A stage of a program."""
 
     text: str | None
-    """null in what is streamed, where the lines come alone, and where the text is not wanted"""
+    """null in streamed stages, whose lines come alone, and where the text is not wanted"""
     lines: list[Line] | None
     """null where the text is not wanted"""
     counts: dict[str, int]
-    """how many nodes of each kind it has; of syntax trees definitions, of texts lines"""
+    """nodes of each kind; for syntax trees definitions, for texts lines"""
     same: bool
-    """whether its passes have left the program of the stage before as it is"""
+    """true if its passes have not changed the program"""
     ms: float
-    """what making it took"""
+    """the time of making it"""
     show_ms: float
-    """what printing it took"""
+    """the time of printing it"""
 
 
 class Remark(TypedDict):
@@ -261,11 +261,11 @@ class Remark(TypedDict):
     because: str
     hint: str
     attempt: int | None
-    """the number of the attempt to build in place that it tells of"""
+    """the number of the attempt to build in place that it reports"""
     refusal: str
-    """the kind of refusal that it tells of, by its id in the list of refusals, or empty"""
+    """the kind of refusal, by its id in the list of refusals, or empty"""
     fused: list[list[Span]]
-    """of a fusion: the reader's places, then those of what was fused with it; `src` has both"""
+    """for a fusion: the consumer's places, then those of each producer; `src` has both"""
     numbers: list[Annotated[list[str], Length(2)]]
     """names with values and units"""
 
@@ -287,15 +287,15 @@ class ShowAnswer(Answer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowRequest(OfProgram):
-    """Compile: stages as text lines, counts, remarks."""
+    """Compile a program: stages as text lines, counts, remarks."""
 
     stages: Annotated[list[str], Says("is a list of ids")] | None = None
     """their ids; all if left out"""
     texts: Annotated[list[str], Says("is a list of ids")] | None = None
-    """of these whose texts are wanted; of all if left out. What is long is made when it is asked
-    for, by `text`"""
+    """the stages whose texts are wanted; all if left out. A long text can be fetched later
+    by `text`"""
     stream: Annotated[bool, Own()] = False
-    """each stage comes as an answer of its own, marked `partial`, as soon as it is there"""
+    """send each stage as an answer of its own, marked `partial`, as soon as it is ready"""
 
 
 SHOW = Operation("show", ShowRequest, ShowAnswer, {"stages": ["c"]}, partial=ShowPart, limit="show")
@@ -309,7 +309,7 @@ class TextAnswer(Answer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextRequest(OfProgram):
-    """The text of one stage, for who compiled with `show` and wanted other texts only."""
+    """Return the text of one stage, after `show` without it."""
 
     stage: str
     """its id"""
@@ -329,7 +329,7 @@ class PlacesAnswer(Answer):
 
 @dataclass(frozen=True, slots=True)
 class PlacesRequest(OfProgram):
-    """The expressions that lines of stages come from: of the types and of the core language."""
+    """List the expressions that lines of stages come from (typed and core language)."""
 
 
 PLACES = Operation(
@@ -338,14 +338,14 @@ PLACES = Operation(
 
 
 class RuleUse(Rule):
-    """What a rule has done in a program."""
+    """The effects of a rule in a program."""
 
     optional: bool
-    """whether the option `disable` takes it"""
+    """true if the option `disable` takes it"""
     applied: int
-    """how many remarks say that it was done"""
+    """number of remarks that it was applied"""
     missed: int
-    """how many say that it was not done, and why"""
+    """number of remarks that it was not applied, and why"""
     notes: int
 
 
@@ -358,7 +358,7 @@ class RulesAnswer(Answer):
 
 @dataclass(frozen=True, slots=True)
 class RulesRequest(OfProgram):
-    """What the rules do that the remarks name, and how often each was applied or missed."""
+    """Describe the rules that the remarks name, with counts of applied and missed."""
 
 
 RULES = Operation("rules", RulesRequest, RulesAnswer, {})
@@ -368,7 +368,7 @@ class RuleDescription(Switch):
     """A rule, also one that cannot be switched off."""
 
     optional: bool
-    """whether the option `disable` takes it"""
+    """true if the option `disable` takes it"""
 
 
 class PassDescription(TypedDict):
@@ -377,7 +377,7 @@ class PassDescription(TypedDict):
     id: str
     does: str
     optional: bool
-    """whether the option `disable` takes it"""
+    """true if the option `disable` takes it"""
     rules: list[RuleDescription]
 
 
@@ -385,13 +385,13 @@ class Version(TypedDict):
     """A stage of a program."""
 
     stage: str
-    """its id; nothing for the program as it was written"""
+    """its id; empty for the source"""
     text: str
     changed: list[int]
-    """the numbers, from 1, of the lines that the other version has not"""
+    """the numbers, from 1, of the lines that the other version lacks"""
     output: str
-    """what it gives there, or nothing: what stands before the core language runs as that, and \
-the texts of back ends do not"""
+    """its output, or empty: stages before the core language are run as that, and texts of back \
+ends are not run"""
 
 
 class LimitShown(TypedDict):
@@ -399,7 +399,7 @@ class LimitShown(TypedDict):
 
     id: str
     counts: str
-    """what it is a number of"""
+    """the unit of the limit"""
     usual: int
     here: int
 
@@ -409,13 +409,13 @@ class Shown(TypedDict):
 
     source: str
     main: str
-    """its path, or nothing"""
+    """its path, or empty"""
     input: str
     target: str
     disable: list[str]
-    """what else is switched off, before and after"""
+    """other switches, off before and after"""
     limits: list[LimitShown]
-    """what is lower than usual"""
+    """the limits that are lower than usual"""
     before: Version
     """the same stage with the rule switched off; where it cannot be, with the usual limits, or \
 the stage before"""
@@ -434,10 +434,10 @@ class RuleAnswer(Answer):
 
 @dataclass(frozen=True, slots=True)
 class RuleRequest(Request):
-    """What a rule or a pass does, shown at a tiny program that is compiled with it and without."""
+    """Show a rule or a pass at work on a tiny program, compiled with it and without it."""
 
     rule: str = ""
-    """the id of a rule, or of a pass, whose rules are listed; nothing: all passes with theirs"""
+    """the id of a rule, or of a pass, whose rules are listed; empty: all passes with theirs"""
 
 
 RULE = Operation(
@@ -464,18 +464,18 @@ class BatchAnswer(Answer):
     """All answers, or their end."""
 
     answers: NotRequired[list[Any]]
-    """in the order of the requests; each of them came by itself if they are left out"""
+    """in the order of the requests; left out where each came by itself"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchRequest(OfProgram):
-    """Several requests about one program, which run nothing: each with its `op` and fields."""
+    """Answer several requests about one program that run nothing, each with its `op` and fields."""
 
     requests: Annotated[list[Json], Says("is a list of objects")]
     stream: Annotated[bool, Own()] = False
-    """each answer comes by itself as soon as it is there"""
+    """send each answer by itself as soon as it is ready"""
     whole: Annotated[bool, Own()] = False
-    """no answer comes in parts"""
+    """send no answer in parts"""
 
 
 BATCH = Operation(

@@ -1,4 +1,4 @@
-"""Operations about what is proved: of programs, and of LMADs alone."""
+"""Operations about proofs: of programs, and of LMADs alone."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Product(TypedDict):
 
 
 class Need(TypedDict):
-    """What is not negative, since it is a sum of products of facts."""
+    """A value that is not negative, as a sum of products of facts."""
 
     claim: Polynomial
     scale: int
-    """what the claim is multiplied by"""
+    """the factor of the claim"""
     sum: list[Product]
-    """products, all added; the last one may be a number above `-scale`: a whole number of which a
-    multiple is above minus the factor is not negative"""
+    """products, all added; the last one may be a number above `-scale`: a whole number whose
+    product with the factor is above minus the factor is not negative"""
 
 
 class Step(TypedDict):
@@ -61,24 +61,24 @@ class Witness(TypedDict):
 
 
 class Proved(TypedDict):
-    """Whether two LMADs share a cell."""
+    """The verdict on whether two LMADs share a cell."""
 
     verdict: Literal["disjoint", "overlap", "unknown"]
     checked: bool
-    """whether the checker, or a witness, confirms it"""
+    """true if the checker, or a witness, confirms it"""
     witness: Witness | None
     reason: str
     missing: Polynomial | None
-    """what would have to be not negative"""
+    """a value that would have to be not negative"""
     enough: list[Polynomial]
-    """what, if not negative, implies it, without some of its names"""
+    """values that imply it if not negative, without some of its names"""
     facts: list[Polynomial]
-    """what is not negative"""
+    """values that are not negative"""
     steps: list[Step]
 
 
 class Certificate(TypedDict):
-    """Claims with their proofs, as `docs/certificates.md` says."""
+    """Claims with their proofs, in the form of `docs/certificates.md`."""
 
     format: str
     version: int
@@ -90,7 +90,7 @@ class ProveAnswer(Answer, Proved):
     """A verdict."""
 
     a: Cells
-    """as it was read"""
+    """as it was parsed"""
     b: Cells
     ms: float
     certificate: NotRequired[Certificate]
@@ -104,7 +104,7 @@ Lmad = Annotated[str | Json, Says("is an LMAD, as text or as an object")]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProveRequest(Request):
-    """Whether two LMADs ever share a cell, under assumptions."""
+    """Decide whether two LMADs ever share a cell, under assumptions."""
 
     assumptions: Assumptions = None
     """in the notation of `docs/proving.md`"""
@@ -133,7 +133,7 @@ class CellSet(TypedDict):
     points: list[Cell]
     count: int
     complete: bool
-    """whether these are all"""
+    """true if these are all"""
 
 
 class CellsOfLmadsAnswer(Answer):
@@ -142,9 +142,9 @@ class CellsOfLmadsAnswer(Answer):
     symbols: list[str]
     """names that need values"""
     values: dict[str, int]
-    """proposed where none are given"""
+    """the given ones, and proposals for the others"""
     broken: list[Polynomial]
-    """assumed to be not negative, and negative for these values"""
+    """assumptions of the form `x >= 0` that these values violate"""
     lmads: list[CellSet]
     shared: list[int]
     """cells of the first two"""
@@ -152,7 +152,7 @@ class CellsOfLmadsAnswer(Answer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellsRequest(Request):
-    """The cells of LMADs for values of their names."""
+    """List the cells of LMADs for values of their names."""
 
     assumptions: Assumptions = None
     """in the notation of `docs/proving.md`"""
@@ -171,37 +171,37 @@ CELLS = Operation(
 
 
 class Origin(TypedDict):
-    """Where a fact comes from, in a few words, and its places in the source."""
+    """The source of a fact, in a few words, with its places."""
 
     why: str
     src: list[Span]
 
 
 class Obligation(Proved):
-    """Two accesses that must not meet."""
+    """Two accesses that must be disjoint."""
 
     write: Cells
     use: Cells
     why: str
     origins: list[Origin]
-    """of each fact"""
+    """for each fact"""
 
 
 class MemoryPlace(TypedDict):
-    """Where an array lies; empty where that is not known."""
+    """The place of an array in memory; empty where unknown."""
 
     block: NotRequired[str]
     lmad: NotRequired[Cells]
 
 
 class Moved(MemoryPlace):
-    """An array and where it lies now."""
+    """An array and its current place."""
 
     array: str
 
 
 class Clash(TypedDict):
-    """The inputs of a run that shows what would go wrong."""
+    """The inputs of a run that shows the conflict."""
 
     values: dict[str, int]
     input: str
@@ -209,7 +209,7 @@ class Clash(TypedDict):
 
 
 class WayOut(TypedDict):
-    """What to insert into the source so that an attempt succeeds."""
+    """A source change that makes an attempt succeed."""
 
     line: int
     col: int
@@ -218,29 +218,29 @@ class WayOut(TypedDict):
 
 
 class Attempt(TypedDict):
-    """An attempt to build an array in its place."""
+    """An attempt to build an array in place."""
 
     number: int
-    """which remarks of it have, too"""
+    """the number that its remarks have too"""
     names: dict[str, str]
-    """what each name below is called by the program's author"""
+    """the author's name for each name below"""
     rule: str
     source: str
     destination: str
     src: list[Span]
     made: list[Span]
-    """where the source is made"""
+    """where the source array is made"""
     done: bool
     condition: int
-    """which one failed; 0: none"""
+    """the condition that failed; 0: none"""
     title: str
     """of the condition"""
     refusal: str
-    """its kind, by its id in the list of refusals, or empty"""
+    """the kind of refusal, by its id in the list of refusals, or empty"""
     because: str
     hint: str
     witness: Clash | None
-    """what a run on small inputs has shown of a refusal"""
+    """the conflict that a run on small inputs has shown for a refusal"""
     way_out: WayOut | None
     place: MemoryPlace
     creation: str
@@ -250,7 +250,7 @@ class Attempt(TypedDict):
     lifted: list[str]
     obligations: list[Obligation]
     copied: list[Polynomial]
-    """bytes that are saved; of several, one of them"""
+    """bytes that are saved; for several alternatives, one of them"""
     allocated: list[Polynomial]
 
 
@@ -262,7 +262,7 @@ class AttemptsAnswer(Answer):
 
 @dataclass(frozen=True, slots=True)
 class AttemptsRequest(OfProgram):
-    """Attempts to build arrays in their places, and what had to be proved."""
+    """List the attempts to build arrays in place, with their proof obligations."""
 
 
 ATTEMPTS = Operation(
@@ -271,7 +271,7 @@ ATTEMPTS = Operation(
 
 
 class Claim(TypedDict):
-    """What is proved of an access, and the facts that it rests on."""
+    """A proved property of an access, and the facts that it follows from."""
 
     says: str
     facts: list[str]
@@ -282,18 +282,19 @@ AccessState = Literal["dropped", "hoisted", "kept", "unused"]
 
 
 class Access(TypedDict):
-    """An index, slice or update, and what became of its check."""
+    """An index, slice or update, and the fate of its bounds check."""
 
     src: Span
     at: Span
-    """what stands in brackets"""
+    """the place of the brackets"""
     kind: AccessKind
     state: AccessState
-    """`hoisted`: made once, before a loop or parallel operation; `unused`: nothing is made of it"""
+    """`hoisted`: made once, before a loop or parallel operation; `unused`: the access is dead \
+code"""
     because: str
     claims: list[Claim]
     missing: list[str]
-    """what is checked when the program runs"""
+    """the conditions checked at run time"""
 
 
 class BoundsAnswer(Answer):
@@ -304,7 +305,7 @@ class BoundsAnswer(Answer):
 
 @dataclass(frozen=True, slots=True)
 class BoundsRequest(OfProgram):
-    """What became of the check of each access to an array, and on what proof."""
+    """List array accesses with the fate of each bounds check and its proof."""
 
 
 BOUNDS = Operation(
@@ -313,14 +314,14 @@ BOUNDS = Operation(
 
 
 class CertificateAnswer(Answer):
-    """What was proved."""
+    """The certificate of a program."""
 
     certificate: Certificate
 
 
 @dataclass(frozen=True, slots=True)
 class CertificateRequest(OfProgram):
-    """All that was proved of the program, for `stridescope verify`."""
+    """Return all proofs about the program, for `stridescope verify`."""
 
 
 CERTIFICATE = Operation(
@@ -334,7 +335,7 @@ CERTIFICATE = Operation(
 
 
 class StridedSum(TypedDict):
-    """A sum of strided intervals: an offset, and for each dimension what may be added."""
+    """A sum of strided intervals: an offset, and an interval for each dimension."""
 
     offset: Polynomial
     intervals: list[Annotated[list[Polynomial], Length(3)]]
@@ -349,39 +350,39 @@ class ProcedureStep(TypedDict):
     a: StridedSum
     b: StridedSum
     shown: list[Polynomial]
-    """not negative, which the step rests on"""
+    """values shown not to be negative, which the step needs"""
     missing: list[Polynomial]
-    """what could not be shown not to be negative"""
+    """values that could not be shown not to be negative"""
     failed: bool
     parts: list[list[ProcedureStep]]
-    """the steps of each case that a split makes"""
+    """the steps of each case of a split"""
 
 
 class ByProcedure(TypedDict):
-    """What the procedure comes to."""
+    """The verdict of the thesis' procedure."""
 
     disjoint: bool
     because: Sentence
-    """why not, of the step that failed"""
+    """the reason of the step that failed"""
     steps: list[ProcedureStep]
     ms: float
-    """of the processor, as the others"""
+    """CPU time, as for the others"""
 
 
 class ByProver(TypedDict):
-    """What a prover comes to."""
+    """The verdict of a prover."""
 
     verdict: Literal["disjoint", "overlap", "unknown", "absent"]
     because: str
-    """why it is not decided, or the cell that both hold"""
+    """why it is undecided, or the shared cell"""
     ms: float
 
 
 class NoOverlapAnswer(Answer):
-    """One question, asked of three."""
+    """The verdicts of three procedures on one question."""
 
     a: Cells
-    """as it was read"""
+    """as it was parsed"""
     b: Cells
     thesis: ByProcedure
     ours: ByProver
@@ -390,7 +391,7 @@ class NoOverlapAnswer(Answer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoOverlapRequest(Request):
-    """The steps of the thesis' NOOVERLAP for two LMADs, beside this prover and Z3."""
+    """Trace the thesis' NOOVERLAP on two LMADs, beside this prover and Z3."""
 
     assumptions: Assumptions = None
     """in the notation of `docs/proving.md`"""

@@ -1,7 +1,7 @@
-"""Requests as JSON, checked by their declaration.
+"""Check JSON requests against their declarations.
 
-An error names the field. What is null counts as left out. That a stage, an entry point or a switch
-exists is not known here; who answers says so.
+An error names the field. Null counts as left out. Whether a stage, an entry point or a switch
+exists is checked by the code that answers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WORDS = {
 
 
 def read_json(text: str) -> Any:
-    """What a text in JSON says; numbers are finite. Raises UsageError."""
+    """Parse JSON whose numbers are finite. Raises UsageError."""
     try:
         return json.loads(text, parse_constant=_no_number, parse_float=_float)
     except RecursionError:
@@ -48,14 +48,16 @@ class WrongRequest(UsageError):
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value from outside is a whole number that some type of the language holds."""
+    """Return True for a whole number that fits an integer type of the language."""
     return isinstance(value, int) and not isinstance(value, bool) and LEAST <= value <= MOST
 
 
 def checked(operation: Operation[Any], given: Mapping[str, Any], own: bool) -> Json:
-    """The fields of a request that say something, beside `op` and `id`. Raises WrongRequest.
+    """Return the fields of a request that are not null, beside `op` and `id`.
 
-    `own`: also those that whoever runs a worker sets.
+    Raises WrongRequest. Raises WrongRequest.
+
+    `own`: allow those that only the owner of a worker sets.
     """
     rest = {name: value for name, value in given.items() if name not in ("op", "id")}
     known = [one for one in fields(operation.request).values() if own or not one.has(Own)]
@@ -63,7 +65,7 @@ def checked(operation: Operation[Any], given: Mapping[str, Any], own: bool) -> J
 
 
 def check_options(given: Mapping[str, Any]) -> Options:
-    """The options that say something. Raises WrongRequest."""
+    """Return the options that are not null. Raises WrongRequest."""
     return cast(Options, _checked(fields(Options).values(), given, "There is no option"))
 
 
@@ -90,7 +92,7 @@ def _is_options(one: Field, value: Any) -> bool:
 
 
 def words(kind: Any) -> str:
-    """What a value of a type is, as the end of a sentence."""
+    """Describe the values of a type, as the end of a sentence."""
     for mark in marks(kind):
         if isinstance(mark, Says):
             return mark.words
@@ -103,14 +105,14 @@ def words(kind: Any) -> str:
 
 
 def _plain(kind: Any) -> Any:
-    """A type without its marks, and without null."""
+    """Strip marks and null from a type."""
     if get_origin(kind) in (Union, UnionType):
         return next(_plain(part) for part in get_args(kind) if part is not type(None))
     return _plain(get_args(kind)[0]) if get_origin(kind) is Annotated else kind
 
 
 def fits(kind: Any, value: Any) -> bool:
-    """Whether a value that came as JSON is of a type."""
+    """Return True if a JSON value has a type."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
         least = [mark.least for mark in parts[1:] if isinstance(mark, AtLeast)]

@@ -1,7 +1,7 @@
-"""What passes refuse to do for the author of a program: every kind, and what it leaves the author.
+"""Kinds of refusals by passes, each with the way out that it leaves the author.
 
-Each ends in something that the author can do, tried before it is offered, or says that there is
-nothing: `Ending` has the choice. Attempts and remarks carry the kind's id.
+Each ends in a change that the author can make, tried before it is offered, or says that there is
+none (`Ending`). Attempts and remarks carry the kind's id.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from compiler.base.remarks import NOTHING
 
 
 class Ending(Enum):
-    """What a refusal leaves the author."""
+    """The way out that a refusal leaves."""
 
     CHANGE = "a change of the text, offered only if all else is well"
     CONDITION = "a condition to state, if one is found with which the attempt succeeds"
@@ -21,7 +21,7 @@ class Ending(Enum):
 
 
 class Kind(Enum):
-    """A kind of refusal: how it ends, what it is about, and the change that it offers."""
+    """A kind of refusal: its ending, its subject, and the change that it offers."""
 
     def __init__(self, ending: Ending, about: str, change: str = "") -> None:
         self.ending = ending
@@ -30,22 +30,22 @@ class Kind(Enum):
 
     @property
     def id(self) -> str:
-        """Its name among all kinds."""
+        """Return its name among all kinds."""
         return self.name.lower().replace("_", "-")
 
     def offer(self, *names: str) -> str:
-        """The change, to what the author calls so."""
+        """Return the change, with the author's names filled in."""
         return self.change.format(*names)
 
     def hint(self, given: str = "") -> str:
-        """What the author is told to do: what is `given`, or that nothing is known."""
+        """Return the advice to the author: `given`, or that nothing is known."""
         if given or self.ending in (Ending.SAID, Ending.CONDITION):
             return given
         return NOTHING
 
 
 class Refusal(Kind):
-    """An array is not built in its place: with the number of the condition that does not hold."""
+    """An array is not built in place, with the number of the condition that failed."""
 
     ELSEWHERE_IN_IT = (1, Ending.NOTHING, "it is in the destination's memory at another place")
     THERE_ALREADY = (1, Ending.SAID, "its elements were there before")
@@ -108,7 +108,7 @@ class Refusal(Kind):
 
 
 class NotMerged(Kind):
-    """Two blocks, which are never needed at once, are not made one."""
+    """Two blocks that do not interfere are not merged."""
 
     OUTLIVES = (Ending.NOTHING, "it outlives its body, and no free block has exactly its size")
     LATER_SIZE = (Ending.NOTHING, "its size is not known yet when the free block is made")
@@ -127,4 +127,4 @@ KINDS: dict[str, type[Kind]] = {
     "`merge/blocks`": NotMerged,
     "`merge/hoist`, `merge/double-buffer`": NotHoisted,
 }
-"""All kinds, by the pass or rules whose remarks have them."""
+"""All kinds, by the pass or rules whose remarks use them."""

@@ -21,14 +21,14 @@ Distribution = Literal["uniform", "normal", "sorted", "equal", "borders"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnInputs(OfProgram):
-    """A request about an entry point and inputs of it."""
+    """A request about an entry point with inputs."""
 
     entry: str = ""
     """its name; empty: `main`, or the first one"""
     input: str | None = None
     """values in Futhark's notation, those of records and sums too (`language.md`)"""
     sizes: Numbers | None = None
-    """names of sizes and numbers: where `input` is left out, inputs are random and have these"""
+    """names of sizes and numbers: if `input` is left out, inputs are random with these"""
     seed: int = 1
     """of random inputs"""
     distribution: Distribution = "uniform"
@@ -43,48 +43,50 @@ class Copies(TypedDict):
     """Copies of one kind."""
 
     kind: CopyKind
-    """`block`: all cells lie together, in the same order; `transposition`: what are neighbours in \
-the one are neighbours in the other along another dimension; by the sizes and strides of the run"""
+    """`block`: all cells are contiguous, in the same order; `transposition`: neighbours in one \
+array are neighbours along another dimension of the other; by the sizes and strides of the \
+run"""
     count: int
     bytes: int
 
 
 class Ran(Answer):
-    """What a run gave, as text."""
+    """The result of a run, as text."""
 
     output: str
     """a line for each result"""
     results: list[str]
     """their types, with sizes"""
     ms: float
-    """the time inside of the program, the best of up to three short runs"""
+    """the time inside the program, the best of up to three short runs"""
     times: NotRequired[list[float]]
-    """of all runs in order, in milliseconds; not of the reference interpreter"""
+    """of all runs in order, in milliseconds; not for the reference interpreter"""
     compile_ms: NotRequired[float]
-    """what compiling took, here and in the back end's compiler; about 0 if it was done before"""
+    """the time of compiling, here and in the back end's compiler; about 0 if it was done before"""
     total_ms: float
     backend: Runner
-    """which ran it in the end"""
+    """the one that ran it"""
     stage: NotRequired[str]
     """of a run by the reference interpreter"""
     note: NotRequired[str]
-    """why it was another back end than the one asked for; what to know of a text written by hand"""
+    """why another back end than the requested one ran it; a warning for an edited stage"""
     traces: NotRequired[Traces]
-    """of a program that has `trace` or `break`: their values, by the reference interpreter"""
+    """for a program with `trace` or `break`: their values, by the reference interpreter"""
     peak_bytes: NotRequired[int]
     cores: NotRequired[int]
     copies: NotRequired[list[Copies]]
-    """of arrays between kernels, not of what kernels do themselves; only C counts them"""
+    """of arrays between kernels, not inside kernels; only C counts them"""
 
 
 class RunAnswer(Ran):
-    """What a run gave."""
+    """The result of a run."""
 
     data: NotRequired[list[str | None]]
-    """the results in Futhark's binary format and base64; null for those that are too large, or no \
-arrays or scalars"""
+    """the results in Futhark's binary format and base64; null for those that are too large, or \
+neither arrays nor scalars"""
     kept: NotRequired[str]
-    """a server has the results for a while: `GET /api/results/<kept>/<number>?part=0:10,::2`"""
+    """the key of the results, which a server keeps for a while: `GET \
+/api/results/<kept>/<number>?part=0:10,::2`"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,16 +95,16 @@ class RunRequest(OnInputs):
 
     backend: Runner = "c"
     stage: str = ""
-    """which one the reference interpreter `ref` runs; empty: `soa`"""
+    """the stage that the reference interpreter `ref` runs; empty: `soa`"""
     deadline: Annotated[float, Own(), Says("is a number of seconds")] = 60.0
     """in seconds"""
     runs: Annotated[int, AtLeast(1), Says("is a number of runs, 1 to 100")] = 1
-    """how often a back end runs it, in one process"""
+    """number of runs by the back end, in one process"""
     binary: Annotated[int | None, Own()] = None
-    """results are in `data`, too, as far as they have so many bytes together"""
+    """return results in `data`, too, while they fit in so many bytes together"""
     longest: Annotated[int | None, Own()] = None
-    """about so many characters of `output` are shared by all results: of a larger one the first \
-elements of each dimension are shown, and the others are counted where they would stand"""
+    """about so many characters of `output` are shared by all results: a larger one shows the \
+first elements of each dimension, and the number of those left out"""
 
 
 RUN = Operation(
@@ -118,23 +120,26 @@ RUN = Operation(
 
 
 class EvalAnswer(Ran):
-    """What an expression is; of a function, and where only the type is asked for, no value."""
+    """The value and type of an expression.
+
+    No value for a function, or if only the type is wanted.
+    """
 
     type: str
-    """in the notation of the program's language; of what has none, what it is"""
+    """in the notation of the program's language; for an expression without one, its kind"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalRequest(OfProgram):
-    """Evaluate an expression over the definitions of a program, in the language of the program.
+    """Evaluate an expression over the definitions of a program, in the program's language.
 
-    Places in it are in the file `<expression>`.
+    Its places are in the file `<expression>`.
     """
 
     expression: Annotated[str, Says("is an expression")]
     backend: Runner = "ref"
     typed: bool = False
-    """tell its type only"""
+    """return its type only"""
     deadline: Annotated[float, Own(), Says("is a number of seconds")] = 60.0
     """in seconds"""
     longest: Annotated[int | None, Own()] = None
@@ -158,13 +163,13 @@ Outcome = Literal["valid", "invalid", "race", "unknown"]
 
 
 class Verdict(TypedDict):
-    """Whether a stage means what the program means."""
+    """The verdict on a stage: valid if it means the same as the program."""
 
     valid: bool | None
     """null where the run took too long"""
     because: str
     verdict: NotRequired[Outcome]
-    """of a stage with memory, whose heap is watched; so with all that follows"""
+    """for a stage with memory, whose heap is observed; so for all that follows"""
     allocated: NotRequired[int]
     """bytes"""
     reads: NotRequired[int]
@@ -174,10 +179,10 @@ class Verdict(TypedDict):
 
 
 class ValidityAnswer(Answer):
-    """Whether the stages agree."""
+    """The verdicts on all stages."""
 
     stages: dict[str, Verdict]
-    """for each up to `imp` that can be run whether it agrees with `soa` on this input"""
+    """for each stage up to `imp` that can be run: whether it agrees with `soa` on this input"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,17 +208,17 @@ class GenerateAnswer(Answer):
     input: str
     """as text, a line for each parameter"""
     sizes: dict[str, int]
-    """of all names, those that were not given too"""
+    """of all names, also those that were not given"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateRequest(OfProgram):
-    """Inputs for an entry point, from sizes and a seed."""
+    """Make random inputs for an entry point, from sizes and a seed."""
 
     entry: str = ""
     """its name; empty: `main`, or the first one"""
     sizes: Numbers | None = None
-    """by the names that the author used"""
+    """by the author's names"""
     seed: int = 1
     distribution: Distribution = "uniform"
     longest: Annotated[int | None, Own()] = None

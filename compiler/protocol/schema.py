@@ -1,6 +1,6 @@
-"""JSON Schema of declarations; what is said of shapes and fields is their docstrings.
+"""Generate JSON Schemas from declarations; descriptions come from docstrings.
 
-The other forms (TypeScript, OpenAPI, the tables of the documentation) are made from this one.
+The other forms (TypeScript, OpenAPI, the tables of the documentation) are made from these.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _SIMPLE = {str: "string", bool: "boolean", float: "number", int: "integer", type
 
 
 class Schemas:
-    """The schemas of shapes by their names, found while types are described.
+    """The schemas of shapes by name, collected while types are described.
 
-    `where`: what stands before a name in a reference; `own`: requests have the fields that whoever
-    runs a worker sets.
+    `where`: the prefix of names in references; `own`: include the fields that only the owner of
+    a worker sets.
     """
 
     def __init__(self, where: str, own: bool) -> None:
@@ -34,7 +34,7 @@ class Schemas:
         self.found: dict[str, Schema] = {}
 
     def of(self, kind: Any, request: bool = False) -> Schema:
-        """The schema of a type. In a request whole numbers have at most 64 bits."""
+        """Return the schema of a type. In a request whole numbers have at most 64 bits."""
         origin, parts = get_origin(kind), get_args(kind)
         if origin is Annotated:
             return self._marked(self.of(parts[0], request), parts[1:])
@@ -104,13 +104,13 @@ class Schemas:
 
 
 def said(shape: Any) -> str:
-    """What is said of a shape as a whole."""
+    """Return the description of a shape."""
     _, below = _module(shape)
     return below.get(shape.__name__) or " ".join((shape.__doc__ or "").split())
 
 
 def said_of(shape: Any) -> dict[str, str]:
-    """What is said of the fields of a shape, those that it inherits too."""
+    """Return the descriptions of a shape's fields, inherited ones too."""
     classes, _ = _module(shape)
     node = classes.get(shape.__name__)
     if node is None:
@@ -128,14 +128,14 @@ def _module(shape: Any) -> tuple[dict[str, ast.ClassDef], dict[str, str]]:
 
 @cache
 def _read(module: Any) -> tuple[dict[str, ast.ClassDef], dict[str, str]]:
-    """The classes of a module, and the strings below its names."""
+    """Parse a module: its classes, and the strings below its names."""
     tree = ast.parse(inspect.getsource(module))
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     return classes, _below(tree.body)
 
 
 def _below(body: list[ast.stmt]) -> dict[str, str]:
-    """The strings below names that are given a type or a value."""
+    """Return the strings below annotated or assigned names."""
     found: dict[str, str] = {}
     for node, after in pairwise(body):
         match node, after:

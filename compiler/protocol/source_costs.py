@@ -1,4 +1,4 @@
-"""What places of the source cost, and what was saved there: the answer before all detail."""
+"""Cost of each place of the source, and savings: the summary before all detail."""
 
 from __future__ import annotations
 
@@ -16,45 +16,45 @@ CostKind = Literal[
 
 
 class Remedy(TypedDict):
-    """What may help."""
+    """A remedy."""
 
     says: str
     enable: NotRequired[list[str]]
-    """passes and rules that are switched off, and would see to it"""
+    """passes and rules that are switched off and would help"""
     way_out: NotRequired[WayOut]
-    """what to insert into the source, which has been tried"""
+    """the source change, which has been tried"""
 
 
 class SourceCost(TypedDict):
-    """Something that is paid, or (`built`, `fused`) not paid, for a place of the source."""
+    """A cost of a place of the source, or (`built`, `fused`) a cost saved."""
 
     kind: CostKind
     src: list[Span]
     says: str
     """in a few words, with numbers"""
     short: str
-    """the same beside the line of the source"""
+    """the same in short, beside the line of the source"""
     because: str
     """a sentence, or empty"""
     bytes: int
-    """moved or taken more than needed, or saved, as far as it is counted for these sizes"""
+    """bytes copied or allocated beyond need, or saved, as far as known for these sizes"""
     pane: Literal["proof", "warps", "bounds", "remarks"]
-    """where the page tells more"""
+    """the pane of the page with details"""
     attempt: int | None
-    """the number of the attempt that it is of"""
+    """the number of the attempt concerned"""
     rule: str
-    """that decided it, or empty"""
+    """the rule that decided it, or empty"""
     fix: Remedy | None
 
 
 class EntryTime(ForetoldTime):
-    """What a run of an entry point takes on the device whose times were compared with measured."""
+    """The predicted time of an entry point on the device with measurements."""
 
     entry: str
     how_far: str
-    """how far off such times are, in words"""
+    """the error of such predictions, in words"""
     unsure: str
-    """why this one may be far off; empty if nothing is known to speak for that"""
+    """why this one may be far off; empty if no reason is known"""
 
 
 class CostsAnswer(Answer):
@@ -62,16 +62,16 @@ class CostsAnswer(Answer):
 
     costs: list[SourceCost]
     sizes: dict[str, int]
-    """of the entry points' arguments, by the author's names: what the numbers are for"""
+    """of the entry points' arguments, by the author's names, for which the numbers hold"""
     foretold: NotRequired[list[EntryTime]]
     """by entry point, for these sizes; answers of older links have none"""
     unknown: list[str]
-    """what is not known of the program, in sentences"""
+    """facts of the program that are unknown, in sentences"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostsRequest(OfProgram):
-    """What each place of the source costs: copies, sectors of a GPU, checks; worst first."""
+    """List the costs of each place of the source: copies, GPU sectors, checks; worst first."""
 
     sizes: Numbers = field(default_factory=dict)
     """of arguments, by the author's names; others have 100, whole numbers 10"""

@@ -1,4 +1,4 @@
-"""Operations about memory: where arrays lie, which blocks are needed when, the code versions."""
+"""Operations about memory: layout of arrays, lifetimes of blocks, code versions."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class ArrayInfo(TypedDict):
 
     name: str
     base: str
-    """the name that its author gave it"""
+    """the author's name"""
     prim: str
     shape: list[Polynomial]
     block: str
     lmad: Cells
     symbols: list[str]
-    """what a picture needs values for"""
+    """names that a picture needs values for"""
     src: list[Span]
 
 
@@ -60,14 +60,14 @@ class MemoryFunction(TypedDict):
 
     name: str
     names: dict[str, str]
-    """what each name below is called by the program's author"""
+    """the author's name for each name below"""
     blocks: list[BlockInfo]
     arrays: list[ArrayInfo]
     kernels: list[KernelInfo]
 
 
 class MemoryAnswer(Answer):
-    """Where arrays lie."""
+    """The layout of arrays."""
 
     functions: list[MemoryFunction]
 
@@ -80,7 +80,7 @@ class Cell(TypedDict):
 
 
 class CellsAnswer(MemoryAnswer):
-    """With `array`: which cell each of its elements is in."""
+    """With `array`: the cell of each of its elements."""
 
     array: str
     block: str
@@ -91,7 +91,7 @@ class CellsAnswer(MemoryAnswer):
     first: int
     last: int
     complete: bool
-    """whether these are all"""
+    """true if these are all"""
 
 
 class Touch(TypedDict):
@@ -111,15 +111,15 @@ class ThreadAccess(TypedDict):
     cell: str
     points: list[Touch]
     complete: bool
-    """whether these are all"""
+    """true if these are all"""
     certain: bool
-    """whether all of these are touched in every run"""
+    """true if all of these are touched in every run"""
     because: str
-    """why there are no points, or why not all may be touched"""
+    """why there are no points, or why some may not be touched"""
 
 
 class ThreadsAnswer(MemoryAnswer):
-    """With `kernel`: which threads touch which cells."""
+    """With `kernel`: the cells that each thread touches."""
 
     kernel: str
     space: list[Width]
@@ -132,7 +132,7 @@ class BothAnswer(CellsAnswer, ThreadsAnswer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryRequest(OfProgram):
-    """Blocks and arrays; an array's cells, or a kernel's, for given sizes."""
+    """Describe blocks and arrays; an array's cells, or a kernel's, for given sizes."""
 
     stage: str = "funmem"
     """one with memory"""
@@ -163,7 +163,7 @@ class LifePoint(TypedDict):
 
 
 class LifeBlock(TypedDict):
-    """A block and the points where it is needed."""
+    """A block and the points where it is live."""
 
     name: str
     prim: str
@@ -175,12 +175,12 @@ class LifeBlock(TypedDict):
     at: int
     until: int
     per_point: bool
-    """whether each thread of a kernel makes one"""
+    """true if each thread of a kernel makes one"""
     src: list[Span]
 
 
 class LifeArray(TypedDict):
-    """An array and the points where it is needed."""
+    """An array and the points where it is live."""
 
     name: str
     base: str
@@ -189,14 +189,14 @@ class LifeArray(TypedDict):
     lmad: Cells
     block: str
     blocks: list[str]
-    """where it lies; several if it is in one of them"""
+    """its block; several if it is in one of them"""
     first: int
     last: int
     src: list[Span]
 
 
 class Peak(TypedDict):
-    """Where most memory is needed."""
+    """The point where most memory is live."""
 
     bytes: int
     point: int
@@ -207,7 +207,7 @@ class LifeFunction(TypedDict):
 
     name: str
     names: dict[str, str]
-    """what each name below is called by the program's author"""
+    """the author's name for each name below"""
     points: list[LifePoint]
     blocks: list[LifeBlock]
     arrays: list[LifeArray]
@@ -218,7 +218,7 @@ class LifeFunction(TypedDict):
 
 
 class LifetimesAnswer(Answer):
-    """Which blocks are needed where."""
+    """Lifetimes of blocks."""
 
     functions: list[LifeFunction]
     values: NotRequired[dict[str, int]]
@@ -227,7 +227,7 @@ class LifetimesAnswer(Answer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LifetimesRequest(OfProgram):
-    """Which blocks and arrays are needed where, and how many bytes that is."""
+    """Return the lifetimes of blocks and arrays, and the bytes that are live."""
 
     stage: str = "funmem"
     """one with memory"""
@@ -266,11 +266,11 @@ Node = TypedDict(
         "src": list[Span],
     },
 )
-"""A block with its life."""
+"""A block with its lifetime."""
 
 
 class Edge(TypedDict):
-    """Two blocks that are needed at the same time."""
+    """Two blocks that are live at the same time."""
 
     a: int
     b: int
@@ -284,12 +284,12 @@ class Colour(TypedDict):
 
     members: list[int]
     bytes: Polynomial
-    """that they need together"""
+    """of their shared memory"""
     saved: Polynomial
 
 
 class Interference(TypedDict):
-    """The blocks of one body, and which of them are needed at once."""
+    """The interference graph of the blocks of one body."""
 
     where: str
     src: list[Span]
@@ -304,19 +304,19 @@ class FunctionGraphs(TypedDict):
 
     name: str
     names: dict[str, str]
-    """what each name in `bodies` is called by the program's author"""
+    """the author's name for each name in `bodies`"""
     bodies: list[Interference]
 
 
 class InterferenceAnswer(Answer):
-    """Which blocks can share memory."""
+    """The interference graphs, with blocks that can share memory."""
 
     functions: list[FunctionGraphs]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InterferenceRequest(OfProgram):
-    """Which blocks are needed at the same time, and which can share memory."""
+    """Return which blocks are live at the same time, and which can share memory."""
 
     stage: str = "expanded"
     """one with memory"""
@@ -335,21 +335,21 @@ Generation = Literal["structural", "composed", "single"]
 
 
 class IndexForm(TypedDict):
-    """An array's index function as one generation writes it."""
+    """An array's index function as one generation expresses it."""
 
     generation: Generation
     text: str
-    """empty where the compiler has none: elements are computed as they are read"""
+    """empty where the compiler has none: elements are computed on demand"""
     cell: str
     """of the element at the change's `index`"""
     copies: bool
-    """whether the array has to be copied for it"""
+    """true if the array has to be copied for it"""
     because: str
-    """why, or what branches and loops return for it"""
+    """the reason, or the values that branches and loops return for it"""
 
 
 class LayoutChange(TypedDict):
-    """An array that lies otherwise than row-major in a block of its own."""
+    """An array that is not row-major in a block of its own."""
 
     array: str
     does: str
@@ -358,9 +358,10 @@ class LayoutChange(TypedDict):
     """of any element, such as `i, j`"""
     forms: list[IndexForm]
     in_memory: bool
-    """whether stage `funmem` has it; if not, it is fused away"""
+    """true if stage `funmem` has it; if not, it is fused away"""
     tiles: str
-    """the LMAD to whose cells the array can be moved, so that all of them fill its block once"""
+    """the LMAD that the array's cells can be permuted to, so that they fill its block exactly \
+once"""
     src: list[Span]
 
 
@@ -370,18 +371,18 @@ class IndexFunctions(TypedDict):
     name: str
     changes: list[LayoutChange]
     copies: dict[str, int]
-    """how many each generation needs"""
+    """number of copies that each generation needs"""
 
 
 class IndexFunctionsAnswer(Answer):
-    """What each generation of index functions can do without a copy."""
+    """Changes of layout by generation of index functions."""
 
     functions: list[IndexFunctions]
 
 
 @dataclass(frozen=True, slots=True)
 class IndexFunctionsRequest(OfProgram):
-    """Each change of layout, as three generations of index functions express it."""
+    """Express each change of layout in three generations of index functions."""
 
 
 INDEX_FUNCTIONS = Operation(
@@ -394,32 +395,32 @@ INDEX_FUNCTIONS = Operation(
 
 
 class TreeNode(TypedDict):
-    """A node of a tuning tree; which fields it has depends on its kind."""
+    """A node of a tuning tree; its kind decides its fields."""
 
     kind: Literal["branch", "kernel", "loop", "choice"]
     spans: list[Span]
     threshold: NotRequired[str]
-    """of a branch, with what follows: the amount of parallelism that is compared with it"""
+    """for a branch, with what follows: the amount of parallelism compared with it"""
     amount: NotRequired[str]
     work: NotRequired[Polynomial]
     """the same as data"""
     default: NotRequired[int]
     """the threshold's value"""
     also: NotRequired[str]
-    """what must hold besides"""
+    """a further condition"""
     condition: NotRequired[str]
-    """of a choice"""
+    """for a choice"""
     times: NotRequired[str]
-    """of a loop"""
+    """for a loop"""
     number: NotRequired[int]
-    """of a kernel, with what follows"""
+    """for a kernel, with what follows"""
     operator: NotRequired[str]
     level: NotRequired[str]
     per_block: NotRequired[bool]
     space: NotRequired[list[Annotated[list[str], Length(2)]]]
     """index and bound"""
     points: NotRequired[str]
-    """how many threads"""
+    """number of threads"""
     results: NotRequired[list[str]]
     loops: NotRequired[int]
     """sequential ones in each thread"""
@@ -443,7 +444,7 @@ class TuningAnswer(Answer):
 
 @dataclass(frozen=True, slots=True)
 class TuningRequest(OfProgram):
-    """The tree of code versions under their thresholds."""
+    """Return the tree of code versions under their thresholds."""
 
 
 TUNING = Operation(
@@ -457,16 +458,16 @@ class Constructor(TypedDict):
     name: str
     tag: int
     holds: list[str]
-    """of each slot, what this constructor keeps in it: the number of its value, and the type; or \
-nothing, where the slot holds zeros"""
+    """for each slot, the value that this constructor keeps in it: its number and type; or empty, \
+where the slot holds zeros"""
     src: list[Span]
-    """where it is applied or matched"""
+    """its applications and matches"""
 
 
 class SumInfo(TypedDict):
-    """How a value of a sum type lies: an `i8`, its constructor's tag, then slots.
+    """The layout of a sum type: an `i8` for the constructor's tag, then slots.
 
-    In an array of such values each of them is an array of its own.
+    In an array of such values each component is an array of its own.
     """
 
     type: str
@@ -477,7 +478,7 @@ class SumInfo(TypedDict):
     bytes: NotRequired[int]
     """of a value; left out where it holds arrays"""
     apart: NotRequired[int]
-    """bytes that it would take without slots that constructors share"""
+    """bytes of a value without slots shared by constructors"""
 
 
 class SumsAnswer(Answer):
@@ -488,7 +489,7 @@ class SumsAnswer(Answer):
 
 @dataclass(frozen=True, slots=True)
 class SumsRequest(OfProgram):
-    """The sum types of the program's values, as constructors against the slots that they share."""
+    """List the sum types of the program's values: constructors, and the slots that they share."""
 
 
 SUMS = Operation("sums", SumsRequest, SumsAnswer, {}, answered_in="compiler.driver.explanations")

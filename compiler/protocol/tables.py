@@ -1,4 +1,4 @@
-"""The tables of `docs/protocol.md`."""
+"""Generate the tables of `docs/protocol.md`."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from compiler.protocol.schema import Schema, Schemas
 from compiler.protocol.typescript import typed
 
 _SHARED = ("source", "files", "main", "options", "ok", "partial")
-"""Fields of many, which the page tells of once."""
+"""Fields of many shapes, which the page explains once."""
 
 
 def operations_text(operations: Mapping[str, Operation[Any]]) -> str:
-    """For each operation what it takes and what it answers."""
+    """Render each operation with its request and answer."""
     schemas = Schemas("", own=True)
     return "\n\n".join(_operation(schemas, one) for one in operations.values())
 
 
 def shapes_text(operations: Mapping[str, Operation[Any]]) -> str:
-    """The shapes that are parts of answers, one after the other."""
+    """Render the shapes that are parts of answers."""
     schemas = Schemas("", own=True)
     schemas.of(Failure)
     tops = [kind for one in operations.values() for kind in (one.request, one.answer, one.partial)]
@@ -37,14 +37,14 @@ def shapes_text(operations: Mapping[str, Operation[Any]]) -> str:
 
 
 def options_text() -> str:
-    """The options."""
+    """Render the options."""
     schemas = Schemas("", own=True)
     schemas.of(Options)
     return _table(("option", "type", "meaning"), _rows(schemas.found["Options"]))
 
 
 def refusals_text() -> str:
-    """The kinds of refusals, with what each leaves the author."""
+    """Render the kinds of refusals, with the way out of each."""
     rows = (
         (f"`{kind.id}`", rule, _cell(kind.about), _cell(_left(kind)))
         for rule, kinds in KINDS.items()
@@ -54,7 +54,7 @@ def refusals_text() -> str:
 
 
 def _left(kind: Kind) -> str:
-    """What the author is told to do; numbered places stand for the author's own names."""
+    """Render a refusal's advice; numbered places stand for the author's own names."""
     match kind.ending:
         case Ending.CHANGE:
             return kind.change.replace("{}", "NAME")
@@ -80,7 +80,7 @@ def _known(schemas: Schemas, kind: Any) -> Schema:
 
 
 def _merged(schemas: Schemas, kind: Any) -> Schema:
-    """An answer's schema; of several, with the fields of all, those that some lack marked."""
+    """Merge the schemas of a union: the fields of all, those that some lack optional."""
     found = [schemas.found[name] for name in typed(schemas.of(kind)).split(" | ")]
     required = set.intersection(*(set(one["required"]) for one in found))
     properties = {name: field for one in found for name, field in one["properties"].items()}

@@ -9,16 +9,16 @@ from compiler.protocol.kinds import Answer, OfProgram, Operation, Options, Own, 
 
 
 class Puzzle(TypedDict):
-    """What a puzzle asks for: a program with the same results and a smaller number."""
+    """The task of a puzzle: a program with the same results and a smaller number."""
 
     goal: int
-    """with so many it is solved"""
+    """the number at which it is solved"""
     par: int
-    """what can be reached"""
+    """the number that can be reached"""
     hints: list[str]
     """HTML"""
     solution: str
-    """a program that reaches par, or nothing"""
+    """a program that reaches par, or empty"""
 
 
 class LessonAnswer(Answer):
@@ -26,39 +26,39 @@ class LessonAnswer(Answer):
 
     title: str
     html: str
-    """what is said first"""
+    """the text before"""
     after: str
-    """HTML: what is said once the answer is known"""
+    """HTML: the text once the answer is known"""
     source: str
     options: Options
     stage: str
-    """where one looks, or nothing"""
+    """the stage to look at, or empty"""
     code: str
-    """the part of the program that is selected, or nothing"""
+    """the selected part of the program, or empty"""
     src: Span | None
     """its place"""
     tab: str
-    """of the page, or nothing"""
+    """of the page, or empty"""
     object: str
-    """the array that the tab draws, or nothing"""
+    """the array that the tab draws, or empty"""
     question: str
     """HTML"""
     choices: list[int]
     answer: int | None
-    """what the file says"""
+    """the file's number"""
     measure: str
     value: int
-    """what the compiler says"""
+    """the compiler's number"""
     sizes: dict[str, int]
     """of the inputs"""
     wrong: str
-    """how the two differ, in a sentence, or nothing"""
+    """how the two differ, in a sentence, or empty"""
     puzzle: NotRequired[Puzzle]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LessonRequest(Request):
-    """Read the file of a lesson or a puzzle, and measure what it asks for."""
+    """Read the file of a lesson or a puzzle, and measure its number."""
 
     lesson: Annotated[str, Says("is the text of a lesson")]
 
@@ -92,22 +92,22 @@ LESSON = Operation(
 
 
 class SolveAnswer(Answer):
-    """What somebody's program scores."""
+    """The score of a program."""
 
     value: int
     same: bool
-    """whether it gives what the puzzle's program gives"""
+    """true if its results equal the puzzle's"""
     because: str
-    """on which input it does not, in a sentence; or on how many it does"""
+    """the input on which they differ, in a sentence; or the number of inputs on which they agree"""
     solved: bool
-    """the same, with no more than the goal"""
+    """true if the results agree and the score is at most the goal"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolveRequest(OfProgram):
     """Score a program as the solution of a puzzle, and compare it with the puzzle's own program.
 
-    The puzzle says how it is compiled. Both programs are run by the reference interpreter, on the
+    The puzzle gives the options. Both programs are run by the reference interpreter, on the
     inputs of the puzzle and on generated ones.
     """
 

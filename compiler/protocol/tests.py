@@ -18,16 +18,16 @@ class TestCase(TypedDict):
     number: int
     """from 0, in the order of the text"""
     kind: TestKind
-    """`run`: an input and what it gives; `refused`: the compiler refuses the program; `warning`: \
-it warns; `structure`: how many nodes of each kind a stage has; `property`: an entry point gives \
-true for whatever it is given; `compiles`: a program without data compiles"""
+    """`run`: an input and its results; `refused`: the compiler refuses the program; `warning`: \
+it warns; `structure`: how many nodes of each kind a stage has; `property`: an entry point \
+gives true for every input; `compiles`: a program without data compiles"""
     entry: str
-    """which entry point is run, or nothing"""
+    """the entry point that is run, or empty"""
     name: str
     """of the data set"""
     tags: list[str]
     src: Span
-    """where it begins"""
+    """its beginning"""
 
 
 class TestsAnswer(Answer):
@@ -40,7 +40,7 @@ class TestsAnswer(Answer):
 
 @dataclass(frozen=True, slots=True)
 class TestsRequest(OfProgram):
-    """The tests in a program's comments, in order; a block that is malformed is an error."""
+    """List the tests in a program's comments, in order; a malformed block is an error."""
 
 
 TESTS = Operation(
@@ -55,12 +55,12 @@ TESTS = Operation(
 
 
 class Difference(TypedDict):
-    """Where results first differ from those that were expected."""
+    """The first difference between results and expected ones."""
 
     says: str
     """a sentence"""
     value: NotRequired[int]
-    """which result, from 0"""
+    """the number of the result, from 0"""
     at: NotRequired[list[int]]
     """the indices of the element"""
     expected: str
@@ -68,23 +68,23 @@ class Difference(TypedDict):
 
 
 class Tested(TypedDict):
-    """What became of a test."""
+    """The outcome of a test."""
 
     number: int
     outcome: Outcome
-    """`unchecked`: it says something that cannot be compared here; `skipped`: it is not meant for \
-this back end, or needs a file that is not there"""
+    """`unchecked`: it has an expectation that cannot be compared here; `skipped`: it is not \
+meant for this back end, or lacks a file"""
     because: str
-    """why it did not pass, or nothing"""
+    """why it did not pass, or empty"""
     difference: NotRequired[Difference]
     error: NotRequired[Problem]
-    """that ended it"""
+    """the error that ended it"""
     ms: NotRequired[float]
-    """the time inside of the program"""
+    """the time inside the program"""
 
 
 class TestAnswer(Answer):
-    """What became of a test."""
+    """The outcome of a test."""
 
     tested: Tested
 
@@ -114,7 +114,7 @@ TEST = Operation(
 
 
 class CaseTested(TestCase, Tested):
-    """A test, and what became of it."""
+    """A test and its outcome."""
 
 
 class ProgramTested(TypedDict):
@@ -123,13 +123,13 @@ class ProgramTested(TypedDict):
     file: str
     cases: list[CaseTested]
     error: NotRequired[Problem]
-    """why its tests could not be read, or the program itself"""
+    """why its tests, or the program, could not be read"""
 
 
 class TestReport(TypedDict):
-    """What `stridescope test --json` prints."""
+    """The output of `stridescope test --json`."""
 
     ok: bool
-    """whether nothing failed"""
+    """true if nothing failed"""
     counts: dict[Outcome, int]
     programs: list[ProgramTested]

@@ -1,4 +1,4 @@
-"""The types of requests and answers for the page."""
+"""Generate the TypeScript types of requests and answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LONGEST_LINE = 100
 
 
 def text(operations: Mapping[str, Operation[Any]]) -> str:
-    """A module with an interface for each shape, and one with all operations."""
+    """Render a module with an interface for each shape, and one with all operations."""
     schemas = Schemas("", own=False)
     schemas.of(Failure)
     rows = [row for one in operations.values() for row in _operation(schemas, one)]
@@ -39,7 +39,7 @@ def text(operations: Mapping[str, Operation[Any]]) -> str:
 
 
 def _said(description: str, indent: str = "") -> str:
-    """A description as a comment: of one line where that is short enough."""
+    """Render a description as a comment, on one line if it fits."""
     if len(indent + description) + len("/**  */") <= _LONGEST_LINE:
         return f"{indent}/** {description} */"
     before = f"{indent} * "
@@ -76,7 +76,7 @@ def _shape(name: str, schema: Schema) -> str:
 
 
 def typed(schema: Schema) -> str:
-    """A schema as a type of TypeScript."""
+    """Render a schema as a TypeScript type."""
     match schema:
         case {"$ref": name}:
             return str(name)

@@ -1,7 +1,7 @@
 // The shapes of requests and answers. Made by `python -m compiler.protocol` from compiler/protocol:
 // change them there.
 
-/** What an operation answers where something went wrong. */
+/** The answer of an operation that fails. */
 export interface Failure {
   ok: false;
   error: Problem;
@@ -11,23 +11,23 @@ export interface Failure {
 export interface Problem {
   kind: string;
   message: string;
-  /** a way out, or nothing */
+  /** a way out, or empty */
   hint: string;
-  /** null where there is no place in the user's texts */
+  /** null where it has no place in the user's texts */
   span: Span | null;
-  /** what `explain` tells more about; not where the program is right */
+  /** the code that `explain` describes; left out where the program is right */
   code?: string;
   /** the places that disagree with `span` */
   related?: RelatedPlace[];
-  /** of a run that failed: the calls that led to `span`, the innermost first */
+  /** for a failed run: the calls that led to `span`, innermost first */
   calls?: Span[];
-  /** of a run that failed: the values that were traced before */
+  /** for a failed run: the values traced before */
   traces?: Traces;
-  /** all of it as text, with the line */
+  /** the whole error as text, with the line */
   rendered?: string;
-  /** all that were found, this one first */
+  /** all errors that were found, this one first */
   errors?: Problem[];
-  /** how many were before it in the queue of a server that is busy */
+  /** the number of requests before it in the queue of a busy server */
   position?: number;
   /** seconds after which a busy server takes such a request again */
   retry?: number;
@@ -39,32 +39,32 @@ export interface Problem {
  */
 export type Span = readonly [number, number, number, number, string?];
 
-/** Another place that has to do with an error. */
+/** Another place that an error concerns. */
 export interface RelatedPlace {
   span: Span | null;
-  /** what is there */
+  /** the description of that place */
   message: string;
 }
 
-/** What a run would show, in the order in which the places are reached first. */
+/** The traced values of a run, in the order in which their places are first reached. */
 export interface Traces {
   places: Traced[];
-  /** why there may be more, or nothing */
+  /** why values may be missing, or empty */
   note: string;
 }
 
-/** What `trace` or `break` was given at a place of the program. */
+/** The values given to `trace` or `break` at a place of the program. */
 export interface Traced {
   /** `trace` or `break` */
   function: string;
   src: Span[];
-  /** the first ones, in the order of one step after the other, each cut where it is long */
+  /** the first ones, in order of sequential execution, each cut where it is long */
   values: string[];
-  /** how many there were */
+  /** the number of all values */
   count: number;
 }
 
-/** The stages in order, and the passes and rules that can be switched off. */
+/** List the stages in order, and the passes and rules that can be switched off. */
 export type ManifestRequest = Record<string, never>;
 
 /** The pipeline. */
@@ -72,9 +72,9 @@ export interface ManifestAnswer {
   ok: true;
   /** in order */
   stages: StageInfo[];
-  /** what the operation `listing` makes of texts */
+  /** the listings that the operation `listing` makes */
   listings: StageInfo[];
-  /** what the option `disable` takes, and of rules that are `asked` the option `enable` */
+  /** the values of the option `disable`, and for rules that are `asked` of the option `enable` */
   switches: Pass[];
 }
 
@@ -85,11 +85,11 @@ export interface StageInfo {
   explain: string;
   /** `syntax`, `typed`, `ir`, `imp`, `kernels`, `text` or `listing` */
   kind: string;
-  /** whether it says where arrays lie */
+  /** true if it says where arrays lie */
   memory: boolean;
-  /** what runs a text */
+  /** the hardware that runs a text */
   machine?: string;
-  /** the stage that a listing is made of */
+  /** the stage that a listing is made from */
   of?: string;
 }
 
@@ -104,68 +104,65 @@ export interface Pass {
 export interface Switch {
   id: string;
   does: string;
-  /** what becomes what, with code in backquotes, or nothing */
+  /** the rewrite as an equation, with code in backquotes, or empty */
   equation: string;
-  /** whether it is done only where the option `enable` names it */
+  /** true for an opt-in rule: it applies only if the option `enable` names it */
   asked: boolean;
 }
 
-/** The back ends, and why one cannot run on this machine. */
+/** List the back ends, with the reason why one cannot run on this machine. */
 export type BackendsRequest = Record<string, never>;
 
-/** What can run programs here. */
+/** The back ends of this machine. */
 export interface BackendsAnswer {
   ok: true;
   backends: Backend[];
 }
 
-/** What runs programs. */
+/** A back end that runs programs. */
 export interface Backend {
   id: string;
   title: string;
-  /** why it cannot run on this machine, or nothing */
+  /** why it cannot run on this machine, or empty */
   missing: string;
 }
 
-/** Parse and type-check: entry points, warnings, errors. */
+/** Parse and type check a program: entry points, warnings, errors. */
 export interface CheckRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
 }
 
-/** How to compile. */
+/** Options of a compilation. */
 export interface Options {
   /** compile only this entry point */
   entry?: string;
-  /** what the stages from `flat` to `imp` are made for: the id of a stage of kind `text` */
+  /** the target of the stages from `flat` to `imp`: the id of a stage of kind `text` */
   target?: string;
   /**
    * passes and rules that are switched off, such as `fuse` or `fuse/map-map`; `manifest` lists them
    */
   disable?: string[];
-  /**
-   * rules that are done only where they are asked for, such as `cuda/fma`; `manifest` lists them as
-   * `asked`
-   */
+  /** opt-in rules to enable, such as `cuda/fma`; `manifest` lists them as `asked` */
   enable?: string[];
   /** stop after that many rewrites */
   fuel?: number;
   /** values of tuning parameters by name; `tuning` lists them */
   thresholds?: Record<string, number>;
   /**
-   * limits of rules by id, below the usual ones: so a small program shows what else only large ones
-   * do; `rule` lists those of its program
+   * limits of rules by id, below the defaults, so that a small program shows the decisions of large
+   * ones; `rule` lists those of its program
    */
   limits?: Record<string, number>;
   /**
-   * texts in the place of what the passes of a stage make, by its id: all that follows is made from
-   * these; on a server only the reference interpreter runs that
+   * texts that replace the output of a stage's passes, by its id: later stages are made from these;
+   * on a server only the reference interpreter runs the result
    */
   edited?: Record<string, string>;
   /** check the program after every pass */
@@ -173,8 +170,8 @@ export interface Options {
   /** honour `#[unsafe]` and `#[scratch]`; a server refuses it */
   unsafe?: boolean;
   /**
-   * run C, without walls, under the address and undefined-behaviour sanitisers; what they find is
-   * an error of kind `internal`; a server refuses it
+   * run C, without a sandbox, under the address and undefined-behaviour sanitisers; their reports
+   * are errors of kind `internal`; a server refuses it
    */
   sanitize?: boolean;
 }
@@ -196,13 +193,13 @@ export interface Entry {
   results: string[];
 }
 
-/** The Futhark program that a FlatPack program (`main` ends in `.fp`) stands for. */
+/** Translate a FlatPack program (`main` ends in `.fp`) to Futhark. */
 export interface TranslateRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -212,25 +209,24 @@ export interface TranslateRequest {
 export interface TranslateAnswer {
   ok: true;
   text: string;
-  /** for each line the place in the program that it is from */
+  /** for each line its place in the program */
   src: Span[];
 }
 
-/** Compile: stages as text lines, counts, remarks. */
+/** Compile a program: stages as text lines, counts, remarks. */
 export interface ShowRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
   /** their ids; all if left out */
   stages?: string[];
   /**
-   * of these whose texts are wanted; of all if left out. What is long is made when it is asked for,
-   * by `text`
+   * the stages whose texts are wanted; all if left out. A long text can be fetched later by `text`
    */
   texts?: string[];
 }
@@ -245,17 +241,17 @@ export interface ShowAnswer {
 
 /** A stage of a program. */
 export interface Stage {
-  /** null in what is streamed, where the lines come alone, and where the text is not wanted */
+  /** null in streamed stages, whose lines come alone, and where the text is not wanted */
   text: string | null;
   /** null where the text is not wanted */
   lines: Line[] | null;
-  /** how many nodes of each kind it has; of syntax trees definitions, of texts lines */
+  /** nodes of each kind; for syntax trees definitions, for texts lines */
   counts: Record<string, number>;
-  /** whether its passes have left the program of the stage before as it is */
+  /** true if its passes have not changed the program */
   same: boolean;
-  /** what making it took */
+  /** the time of making it */
   ms: number;
-  /** what printing it took */
+  /** the time of printing it */
   show_ms: number;
 }
 
@@ -275,11 +271,11 @@ export interface Remark {
   src: Span[];
   because: string;
   hint: string;
-  /** the number of the attempt to build in place that it tells of */
+  /** the number of the attempt to build in place that it reports */
   attempt: number | null;
-  /** the kind of refusal that it tells of, by its id in the list of refusals, or empty */
+  /** the kind of refusal, by its id in the list of refusals, or empty */
   refusal: string;
-  /** of a fusion: the reader's places, then those of what was fused with it; `src` has both */
+  /** for a fusion: the consumer's places, then those of each producer; `src` has both */
   fused: Span[][];
   /** names with values and units */
   numbers: [string, string][];
@@ -292,13 +288,13 @@ export interface ShowPart {
   stages: Record<string, Stage>;
 }
 
-/** The text of one stage, for who compiled with `show` and wanted other texts only. */
+/** Return the text of one stage, after `show` without it. */
 export interface TextRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -312,13 +308,13 @@ export interface TextAnswer {
   stage: Stage;
 }
 
-/** The expressions that lines of stages come from: of the types and of the core language. */
+/** List the expressions that lines of stages come from (typed and core language). */
 export interface PlacesRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -331,13 +327,13 @@ export interface PlacesAnswer {
   places: Span[];
 }
 
-/** What the rules do that the remarks name, and how often each was applied or missed. */
+/** Describe the rules that the remarks name, with counts of applied and missed. */
 export interface RulesRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -350,24 +346,24 @@ export interface RulesAnswer {
   rules: RuleUse[];
 }
 
-/** What a rule has done in a program. */
+/** The effects of a rule in a program. */
 export interface RuleUse {
   id: string;
   does: string;
-  /** what becomes what, with code in backquotes, or nothing */
+  /** the rewrite as an equation, with code in backquotes, or empty */
   equation: string;
-  /** whether the option `disable` takes it */
+  /** true if the option `disable` takes it */
   optional: boolean;
-  /** how many remarks say that it was done */
+  /** number of remarks that it was applied */
   applied: number;
-  /** how many say that it was not done, and why */
+  /** number of remarks that it was not applied, and why */
   missed: number;
   notes: number;
 }
 
-/** What a rule or a pass does, shown at a tiny program that is compiled with it and without. */
+/** Show a rule or a pass at work on a tiny program, compiled with it and without it. */
 export interface RuleRequest {
-  /** the id of a rule, or of a pass, whose rules are listed; nothing: all passes with theirs */
+  /** the id of a rule, or of a pass, whose rules are listed; empty: all passes with theirs */
   rule?: string;
 }
 
@@ -383,7 +379,7 @@ export interface RuleAnswer {
 export interface PassDescription {
   id: string;
   does: string;
-  /** whether the option `disable` takes it */
+  /** true if the option `disable` takes it */
   optional: boolean;
   rules: RuleDescription[];
 }
@@ -392,24 +388,24 @@ export interface PassDescription {
 export interface RuleDescription {
   id: string;
   does: string;
-  /** what becomes what, with code in backquotes, or nothing */
+  /** the rewrite as an equation, with code in backquotes, or empty */
   equation: string;
-  /** whether it is done only where the option `enable` names it */
+  /** true for an opt-in rule: it applies only if the option `enable` names it */
   asked: boolean;
-  /** whether the option `disable` takes it */
+  /** true if the option `disable` takes it */
   optional: boolean;
 }
 
 /** A rule or pass at work on a tiny program. */
 export interface Shown {
   source: string;
-  /** its path, or nothing */
+  /** its path, or empty */
   main: string;
   input: string;
   target: string;
-  /** what else is switched off, before and after */
+  /** other switches, off before and after */
   disable: string[];
-  /** what is lower than usual */
+  /** the limits that are lower than usual */
   limits: LimitShown[];
   /**
    * the same stage with the rule switched off; where it cannot be, with the usual limits, or the
@@ -424,7 +420,7 @@ export interface Shown {
 /** A limit of a rule that is lower for its tiny program. */
 export interface LimitShown {
   id: string;
-  /** what it is a number of */
+  /** the unit of the limit */
   counts: string;
   usual: number;
   here: number;
@@ -432,25 +428,25 @@ export interface LimitShown {
 
 /** A stage of a program. */
 export interface Version {
-  /** its id; nothing for the program as it was written */
+  /** its id; empty for the source */
   stage: string;
   text: string;
-  /** the numbers, from 1, of the lines that the other version has not */
+  /** the numbers, from 1, of the lines that the other version lacks */
   changed: number[];
   /**
-   * what it gives there, or nothing: what stands before the core language runs as that, and the
-   * texts of back ends do not
+   * its output, or empty: stages before the core language are run as that, and texts of back ends
+   * are not run
    */
   output: string;
 }
 
-/** Several requests about one program, which run nothing: each with its `op` and fields. */
+/** Answer several requests about one program that run nothing, each with its `op` and fields. */
 export interface BatchRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -460,7 +456,7 @@ export interface BatchRequest {
 /** All answers, or their end. */
 export interface BatchAnswer {
   ok: true;
-  /** in the order of the requests; each of them came by itself if they are left out */
+  /** in the order of the requests; left out where each came by itself */
   answers?: unknown[];
 }
 
@@ -473,13 +469,13 @@ export interface BatchPart {
   answer: unknown;
 }
 
-/** What stands at a place: its type, its documentation, where it is declared and used. */
+/** Describe the code at a place: its type, documentation, declaration and uses. */
 export interface InspectRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -492,23 +488,23 @@ export interface InspectRequest {
 /** A name with its declaration, or an expression with its type. */
 export interface InspectAnswer {
   ok: true;
-  /** the type or the declaration, in the language; empty: nothing is known */
+  /** the type or the declaration, in the language; empty if nothing is known */
   says: string;
   doc: string;
   span: Span | null;
-  /** where the name is declared; null for what is no name, or the library's */
+  /** where the name is declared; null for anything but a name, and for the library's */
   declared: Span | null;
-  /** of the name in all files, that of its declaration too */
+  /** of the name in all files, its declaration included */
   uses: Span[];
 }
 
-/** What may be written at a place, also in a text that is not done. */
+/** Complete at a place, also in an unfinished text. */
 export interface CompleteRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -518,15 +514,15 @@ export interface CompleteRequest {
   column?: number;
 }
 
-/** What may stand at a place. */
+/** Completions at a place. */
 export interface CompleteAnswer {
   ok: true;
-  /** where in the line the word begins that it replaces */
+  /** the column where the word to replace begins */
   column: number;
   items: CompletionItem[];
 }
 
-/** Something that may be written. */
+/** A completion item. */
 export interface CompletionItem {
   name: string;
   /**
@@ -534,18 +530,18 @@ export interface CompletionItem {
    * `field`, `constructor` or `keyword`
    */
   kind: string;
-  /** its type, or nothing */
+  /** its type, or empty */
   says: string;
   doc: string;
 }
 
-/** The changes of a new name, which is refused if the program would then say another thing. */
+/** Rename a declaration; refused if the program's meaning would change. */
 export interface RenameRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -556,25 +552,25 @@ export interface RenameRequest {
   name: string;
 }
 
-/** The changes of a new name. */
+/** The edits of a renaming. */
 export interface RenameAnswer {
   ok: true;
   edits: TextEdit[];
 }
 
-/** A text in the place of another. */
+/** A text that replaces another. */
 export interface TextEdit {
   span: Span;
   text: string;
 }
 
-/** The changes of which an error's hint speaks, as far as there are fewer errors then. */
+/** Find changes suggested by an error's hint that reduce the number of errors. */
 export interface FixesRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -587,26 +583,26 @@ export interface FixesRequest {
   hint: string;
 }
 
-/** Changes to choose from. */
+/** The fixes to choose from. */
 export interface FixesAnswer {
   ok: true;
   fixes: Fix[];
 }
 
-/** A change that mends an error, and no other thing. */
+/** A change that mends an error without causing others. */
 export interface Fix {
-  /** what it does, with code in backquotes */
+  /** its effect, with code in backquotes */
   title: string;
   edits: TextEdit[];
 }
 
-/** The declarations of a file, and what folds in it. */
+/** List the declarations and the folds of a file. */
 export interface OutlineRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -614,12 +610,12 @@ export interface OutlineRequest {
   file?: string;
 }
 
-/** A file from afar. */
+/** Symbols and folds of a file. */
 export interface OutlineAnswer {
   ok: true;
-  /** in order, those of a module behind it */
+  /** in order, members behind their module */
   symbols: OutlineSymbol[];
-  /** the first and last lines of what folds */
+  /** the first and last lines of each fold */
   folds: number[][];
 }
 
@@ -629,33 +625,33 @@ export interface OutlineSymbol {
   kind: string;
   /** of its name */
   span: Span;
-  /** in how many modules it is */
+  /** the number of modules around it */
   depth: number;
 }
 
-/** A text in the one layout of all programs; one with errors of syntax has none. */
+/** Format a text; fails on errors of syntax. */
 export interface FormatRequest {
   /** the text of a file */
   source: string;
-  /** its path, which says its language */
+  /** its path, whose suffix gives the language */
   main?: string;
-  /** of a line, where it can be broken so */
+  /** the longest line, where it can be broken so */
   width?: number;
 }
 
-/** A text in its layout. */
+/** The formatted text. */
 export interface FormatAnswer {
   ok: true;
   text: string;
 }
 
-/** What each stage has of an expression of the program. */
+/** Find the lines of each stage that come from an expression of the program. */
 export interface OccurrencesRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -667,20 +663,20 @@ export interface OccurrencesRequest {
   end_column: number;
 }
 
-/** What became of an expression. */
+/** The lines of all stages that come from an expression. */
 export interface OccurrencesAnswer {
   ok: true;
-  /** by their ids; those that the program reaches */
+  /** by stage id, for the stages that compile */
   stages: Record<string, Occurrence>;
 }
 
-/** What a stage has of an expression. */
+/** The lines of a stage that come from an expression. */
 export interface Occurrence {
-  /** how many come from it, or from inside of it */
+  /** how many come from it, or from a part of it */
   lines: number;
   /**
-   * the first of them that has a word; if there are none, of those that it has a part in, or else
-   * that hold it; or nothing
+   * the first of them that has a word; if there are none, of those that it is a part of, or else
+   * that hold it; or empty
    */
   text: string;
 }
@@ -691,7 +687,7 @@ export interface RunRequest {
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -699,7 +695,7 @@ export interface RunRequest {
   entry?: string;
   /** values in Futhark's notation, those of records and sums too (`language.md`) */
   input?: string;
-  /** names of sizes and numbers: where `input` is left out, inputs are random and have these */
+  /** names of sizes and numbers: if `input` is left out, inputs are random with these */
   sizes?: Record<string, number>;
   /** of random inputs */
   seed?: number;
@@ -709,52 +705,55 @@ export interface RunRequest {
    */
   distribution?: "uniform" | "normal" | "sorted" | "equal" | "borders";
   backend?: string;
-  /** which one the reference interpreter `ref` runs; empty: `soa` */
+  /** the stage that the reference interpreter `ref` runs; empty: `soa` */
   stage?: string;
-  /** how often a back end runs it, in one process */
+  /** number of runs by the back end, in one process */
   runs?: number;
 }
 
-/** What a run gave. */
+/** The result of a run. */
 export interface RunAnswer {
   ok: true;
   /** a line for each result */
   output: string;
   /** their types, with sizes */
   results: string[];
-  /** the time inside of the program, the best of up to three short runs */
+  /** the time inside the program, the best of up to three short runs */
   ms: number;
-  /** of all runs in order, in milliseconds; not of the reference interpreter */
+  /** of all runs in order, in milliseconds; not for the reference interpreter */
   times?: number[];
-  /** what compiling took, here and in the back end's compiler; about 0 if it was done before */
+  /** the time of compiling, here and in the back end's compiler; about 0 if it was done before */
   compile_ms?: number;
   total_ms: number;
-  /** which ran it in the end */
+  /** the one that ran it */
   backend: string;
   /** of a run by the reference interpreter */
   stage?: string;
-  /** why it was another back end than the one asked for; what to know of a text written by hand */
+  /** why another back end than the requested one ran it; a warning for an edited stage */
   note?: string;
-  /** of a program that has `trace` or `break`: their values, by the reference interpreter */
+  /** for a program with `trace` or `break`: their values, by the reference interpreter */
   traces?: Traces;
   peak_bytes?: number;
   cores?: number;
-  /** of arrays between kernels, not of what kernels do themselves; only C counts them */
+  /** of arrays between kernels, not inside kernels; only C counts them */
   copies?: Copies[];
   /**
-   * the results in Futhark's binary format and base64; null for those that are too large, or no
-   * arrays or scalars
+   * the results in Futhark's binary format and base64; null for those that are too large, or
+   * neither arrays nor scalars
    */
   data?: (string | null)[];
-  /** a server has the results for a while: `GET /api/results/<kept>/<number>?part=0:10,::2` */
+  /**
+   * the key of the results, which a server keeps for a while: `GET
+   * /api/results/<kept>/<number>?part=0:10,::2`
+   */
   kept?: string;
 }
 
 /** Copies of one kind. */
 export interface Copies {
   /**
-   * `block`: all cells lie together, in the same order; `transposition`: what are neighbours in the
-   * one are neighbours in the other along another dimension; by the sizes and strides of the run
+   * `block`: all cells are contiguous, in the same order; `transposition`: neighbours in one array
+   * are neighbours along another dimension of the other; by the sizes and strides of the run
    */
   kind: "block" | "transposition" | "general";
   count: number;
@@ -762,51 +761,51 @@ export interface Copies {
 }
 
 /**
- * Evaluate an expression over the definitions of a program, in the language of the program. Places
- * in it are in the file `<expression>`.
+ * Evaluate an expression over the definitions of a program, in the program's language. Its places
+ * are in the file `<expression>`.
  */
 export interface EvalRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
   expression: string;
   backend?: string;
-  /** tell its type only */
+  /** return its type only */
   typed?: boolean;
 }
 
-/** What an expression is; of a function, and where only the type is asked for, no value. */
+/** The value and type of an expression. No value for a function, or if only the type is wanted. */
 export interface EvalAnswer {
   ok: true;
   /** a line for each result */
   output: string;
   /** their types, with sizes */
   results: string[];
-  /** the time inside of the program, the best of up to three short runs */
+  /** the time inside the program, the best of up to three short runs */
   ms: number;
-  /** of all runs in order, in milliseconds; not of the reference interpreter */
+  /** of all runs in order, in milliseconds; not for the reference interpreter */
   times?: number[];
-  /** what compiling took, here and in the back end's compiler; about 0 if it was done before */
+  /** the time of compiling, here and in the back end's compiler; about 0 if it was done before */
   compile_ms?: number;
   total_ms: number;
-  /** which ran it in the end */
+  /** the one that ran it */
   backend: string;
   /** of a run by the reference interpreter */
   stage?: string;
-  /** why it was another back end than the one asked for; what to know of a text written by hand */
+  /** why another back end than the requested one ran it; a warning for an edited stage */
   note?: string;
-  /** of a program that has `trace` or `break`: their values, by the reference interpreter */
+  /** for a program with `trace` or `break`: their values, by the reference interpreter */
   traces?: Traces;
   peak_bytes?: number;
   cores?: number;
-  /** of arrays between kernels, not of what kernels do themselves; only C counts them */
+  /** of arrays between kernels, not inside kernels; only C counts them */
   copies?: Copies[];
-  /** in the notation of the program's language; of what has none, what it is */
+  /** in the notation of the program's language; for an expression without one, its kind */
   type: string;
 }
 
@@ -816,7 +815,7 @@ export interface ValidityRequest {
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -824,7 +823,7 @@ export interface ValidityRequest {
   entry?: string;
   /** values in Futhark's notation, those of records and sums too (`language.md`) */
   input?: string;
-  /** names of sizes and numbers: where `input` is left out, inputs are random and have these */
+  /** names of sizes and numbers: if `input` is left out, inputs are random with these */
   sizes?: Record<string, number>;
   /** of random inputs */
   seed?: number;
@@ -835,19 +834,19 @@ export interface ValidityRequest {
   distribution?: "uniform" | "normal" | "sorted" | "equal" | "borders";
 }
 
-/** Whether the stages agree. */
+/** The verdicts on all stages. */
 export interface ValidityAnswer {
   ok: true;
-  /** for each up to `imp` that can be run whether it agrees with `soa` on this input */
+  /** for each stage up to `imp` that can be run: whether it agrees with `soa` on this input */
   stages: Record<string, Verdict>;
 }
 
-/** Whether a stage means what the program means. */
+/** The verdict on a stage: valid if it means the same as the program. */
 export interface Verdict {
   /** null where the run took too long */
   valid: boolean | null;
   because: string;
-  /** of a stage with memory, whose heap is watched; so with all that follows */
+  /** for a stage with memory, whose heap is observed; so for all that follows */
   verdict?: "valid" | "invalid" | "race" | "unknown";
   /** bytes */
   allocated?: number;
@@ -857,19 +856,19 @@ export interface Verdict {
   kernels?: number;
 }
 
-/** Inputs for an entry point, from sizes and a seed. */
+/** Make random inputs for an entry point, from sizes and a seed. */
 export interface GenerateRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
   /** its name; empty: `main`, or the first one */
   entry?: string;
-  /** by the names that the author used */
+  /** by the author's names */
   sizes?: Record<string, number>;
   seed?: number;
   distribution?: "uniform" | "normal" | "sorted" | "equal" | "borders";
@@ -880,20 +879,20 @@ export interface GenerateAnswer {
   ok: true;
   /** as text, a line for each parameter */
   input: string;
-  /** of all names, those that were not given too */
+  /** of all names, also those that were not given */
   sizes: Record<string, number>;
 }
 
 /**
- * Run an entry point in C, and measure its kernels, copies and allocations. Of CUDA the kernels run
- * on the processor, each access watched, and what they fetch is counted.
+ * Run an entry point in C, and measure its kernels, copies and allocations. CUDA kernels run on the
+ * processor under observation; the sectors that they fetch are counted.
  */
 export interface ProfileRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -901,7 +900,7 @@ export interface ProfileRequest {
   entry?: string;
   /** values in Futhark's notation, those of records and sums too (`language.md`) */
   input?: string;
-  /** names of sizes and numbers: where `input` is left out, inputs are random and have these */
+  /** names of sizes and numbers: if `input` is left out, inputs are random with these */
   sizes?: Record<string, number>;
   /** of random inputs */
   seed?: number;
@@ -913,15 +912,15 @@ export interface ProfileRequest {
   backend?: string;
 }
 
-/** What the parts of a run took, the slowest first; or what was counted, and no times. */
+/** Times of the parts of a run, the slowest first; or counts without times. */
 export interface ProfileAnswer {
   ok: true;
-  /** the whole run, inside of the program */
+  /** the whole run, inside the program */
   ms: number;
-  /** what was between the parts */
+  /** time between the parts */
   rest_ms: number;
   parts: ProfilePart[];
-  /** of a target whose kernels are not timed; there are no `parts` then */
+  /** for a target whose kernels are not timed; there are no `parts` then */
   counts?: ProfileCounts;
 }
 
@@ -930,64 +929,64 @@ export interface ProfilePart {
   kind: "kernel" | "copy" | "allocation";
   name: string;
   src: Span[];
-  /** the first one that has something from exactly these places */
+  /** the first one with a statement of exactly these places */
   stage: string;
   calls: number;
   /** of all calls */
   ms: number;
 }
 
-/** What was counted where nothing is timed. */
+/** Counts, for targets that are not timed. */
 export interface ProfileCounts {
-  /** in a run of the kernels on the processor; else predicted from index functions */
+  /** true: in a run of the kernels on the processor; false: predicted from index functions */
   observed: boolean;
-  /** why there was no run, or why it did not come to its end; empty if it did */
+  /** why there was no run, or why it did not finish; empty if it did */
   because: string;
-  /** what no program may do on a device */
+  /** undefined behaviour that was observed */
   faults: string[];
   /** those that fetch most come first */
   lines: LineSectors[];
   kernels: KernelRun[];
 }
 
-/** What the accesses of one place fetch from a device's memory. */
+/** Sectors that the accesses of one place fetch from a device's memory. */
 export interface LineSectors {
   src: Span[];
   /** of 32 bytes */
   sectors: number;
 }
 
-/** A kernel that runs. */
+/** A kernel of a run. */
 export interface KernelRun {
   name: string;
   launches: number;
   /** of threads, in all launches */
   blocks: number;
-  /** to memory of the device and of blocks */
+  /** to global and shared memory */
   requests: number;
-  /** that all threads of a block came to, in all blocks, in the run that was observed */
+  /** executed by blocks of threads, in all blocks, in the run that was observed */
   barriers?: number;
   /** of all launches; answers of older links have none */
   foretold?: ForetoldTime[];
 }
 
-/** A time on a device that is not at hand, told from counts and the device's data sheet. */
+/** A predicted time on a device, from counts and the device's data sheet. */
 export interface ForetoldTime {
   device: string;
   ms: number;
-  /** what takes longest */
+  /** the bottleneck */
   bound: string;
-  /** whether such times were compared with measured ones on this device */
+  /** true if such predictions were compared with measurements on this device */
   measured: boolean;
 }
 
-/** Run an entry point by the interpreter of a stage, and tell what every statement gives. */
+/** Run an entry point by the interpreter of a stage; record the values of all statements. */
 export interface FlowRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -995,7 +994,7 @@ export interface FlowRequest {
   entry?: string;
   /** values in Futhark's notation, those of records and sums too (`language.md`) */
   input?: string;
-  /** names of sizes and numbers: where `input` is left out, inputs are random and have these */
+  /** names of sizes and numbers: if `input` is left out, inputs are random with these */
   sizes?: Record<string, number>;
   /** of random inputs */
   seed?: number;
@@ -1008,10 +1007,10 @@ export interface FlowRequest {
   stage?: string;
 }
 
-/** The steps of a run in order, those inside of loops and operators each time. */
+/** The steps of a run in order, each execution inside loops and operators included. */
 export interface FlowAnswer {
   ok: true;
-  /** whether arrays are cells of blocks, as they are from the first stage with memory on */
+  /** true if arrays are cells of blocks, as from the first stage with memory on */
   heap: boolean;
   steps: FlowStep[];
   /** names of blocks, by number */
@@ -1020,16 +1019,18 @@ export interface FlowAnswer {
   note: string;
 }
 
-/** A statement that has been run. */
+/** A statement that has been executed. */
 export interface FlowStep {
-  /** its number, as lines of the stage's text have it */
+  /** its number in the stage's text */
   node: number;
   values: FlowValue[];
-  /** what the blocks of `values` hold after it, in that order; of a large one the first cells */
+  /**
+   * the contents of the blocks of `values` after it, in that order; the first cells of a large one
+   */
   cells?: string[][];
 }
 
-/** What a name is bound to. */
+/** The value bound to a name. */
 export interface FlowValue {
   name: string;
   text: string;
@@ -1039,19 +1040,19 @@ export interface FlowValue {
   at?: number[];
 }
 
-/** Which statement hands which array, block or scalar on to which, at a stage. */
+/** Return the dataflow graph of a stage: arrays, blocks and scalars between statements. */
 export interface DataflowRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
-  /** of the core language, IMP or kernels; of a target's text: those that it is printed from */
+  /** of the core language, IMP or kernels; for a target's text: the one that it is printed from */
   stage?: string;
-  /** in IMP and kernels: the name of one, whose bodies are told and no others */
+  /** in IMP and kernels: return only the bodies of the kernel with this name */
   kernel?: string;
 }
 
@@ -1064,52 +1065,52 @@ export interface DataflowAnswer {
 /** The bodies of a function, outer ones first; in the core language those that the host runs. */
 export interface FlowFunction {
   name: string;
-  /** what the author calls the names in sizes */
+  /** the author's names in sizes, by name */
   names: Record<string, string>;
   bodies: FlowBody[];
 }
 
-/** The statements of a body, and what they hand on. */
+/** The statements of a body, and their dataflow. */
 export interface FlowBody {
   where: string;
   src: Span[];
   nodes: FlowNode[];
   edges: FlowEdge[];
-  /** how many statements are left out: they have to do with no array, or hand nothing on */
+  /** number of statements left out: they concern no array, or their results are unused */
   scalars: number;
 }
 
-/** A statement; an array or block that a body is given; or its results. */
+/** A statement, an input of a body, or the results of a body. */
 export interface FlowNode {
   label: string;
   /** of a statement, such as `map`, `segred` or `launch`; `given` or `results` */
   kind: string;
-  /** what it binds; in IMP and kernels also the blocks that it writes itself */
+  /** the names that it binds; in IMP and kernels also the blocks that it writes itself */
   names: string[];
   src: Span[];
-  /** in IMP and kernels: the numbers of the bodies that it has */
+  /** in IMP and kernels: the numbers of its bodies */
   bodies?: number[];
-  /** in a large program: under this name the bodies of the kernel can be asked for */
+  /** in a large program: the name by which the kernel's bodies can be requested */
   kernel?: string;
 }
 
-/** An array, from what makes it to what takes it; a block or scalar, from its last writer. */
+/** An array, from producer to consumer; a block or scalar, from its last writer. */
 export interface FlowEdge {
   /** the number of a node */
   source: number;
   target: number;
   array: string;
-  /** what its author called it */
+  /** the author's name for it */
   base: string;
-  /** not of scalars, and not of blocks whose size is not known there */
+  /** left out for scalars and for blocks of unknown size */
   bytes?: Polynomial;
-  /** true: from the round before of a loop, or from another thread */
+  /** true: from the previous iteration of a loop, or from another thread */
   carried?: boolean;
   /** true: the target writes cells of the block, and reads none */
   written?: boolean;
 }
 
-/** An operation that is none of a polynomial, such as `/`, `min` or `sgn`, and its operands. */
+/** An operation outside polynomials, such as `/`, `min` or `sgn`, and its operands. */
 export interface Applied {
   op: string;
   of: Polynomial[];
@@ -1118,47 +1119,47 @@ export interface Applied {
 /** Its terms: each a coefficient, then its factors, with repetition. */
 export type Polynomial = readonly ((number | string | Applied)[])[];
 
-/** Producers and consumers before fusion and after it, and why not where it was not done. */
+/** Return producers and consumers before and after fusion, with reasons for refusals. */
 export interface FusionRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
 }
 
-/** The graph before fusion and after it, and what was tried between them. */
+/** The graphs before and after fusion, and the attempts. */
 export interface FusionAnswer {
   ok: true;
   before: FlowFunction[];
   after: FlowFunction[];
   attempts: FusionAttempt[];
-  /** what the author calls what those bind */
+  /** the author's names for bound names */
   names: Record<string, string>;
 }
 
-/** Two operators that were to become one. */
+/** An attempt to fuse two operators. */
 export interface FusionAttempt {
   rule: string;
   kind: "applied" | "missed";
-  /** what it binds, or the first of two neighbours */
+  /** the names that it binds, or that the first of two neighbours binds */
   producer: string[];
-  /** what that binds */
+  /** the names that the consumer binds */
   reader: string[];
   because: string;
   hint: string;
 }
 
-/** What another compiler makes of a target's text: assembly, PTX, SASS. Nothing is run. */
+/** Return another compiler's output for a target's text: assembly, PTX, SASS. Nothing is run. */
 export interface ListingRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -1170,34 +1171,34 @@ export interface ListingRequest {
 export interface ListingAnswer {
   ok: true;
   info: StageInfo;
-  /** its lines, with the places in the program; `ms` is what the other compilers took */
+  /** its lines, with the places in the program; `ms` is the time of the other compilers */
   stage: Stage;
   /** where it is machine code for a device */
   kernels: KernelUse[];
 }
 
-/** What a kernel takes of a device: of each thread, or of each block of threads. */
+/** A kernel's use of a device's resources, per thread or per block of threads. */
 export interface KernelUse {
   kernel: string;
   instructions: number;
   registers: number;
-  /** bytes that a thread writes to memory because registers do not do */
+  /** bytes per thread spilled to memory for lack of registers */
   spilled: number;
   /** bytes of shared memory */
   shared: number;
-  /** of threads that find room on a multiprocessor at once */
+  /** of threads that fit on a multiprocessor at once */
   blocks: number;
-  /** what part of its warps they are */
+  /** the part of its warps that are resident */
   occupancy: number;
 }
 
-/** The tests in a program's comments, in order; a block that is malformed is an error. */
+/** List the tests in a program's comments, in order; a malformed block is an error. */
 export interface TestsRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -1216,17 +1217,17 @@ export interface TestCase {
   /** from 0, in the order of the text */
   number: number;
   /**
-   * `run`: an input and what it gives; `refused`: the compiler refuses the program; `warning`: it
+   * `run`: an input and its results; `refused`: the compiler refuses the program; `warning`: it
    * warns; `structure`: how many nodes of each kind a stage has; `property`: an entry point gives
-   * true for whatever it is given; `compiles`: a program without data compiles
+   * true for every input; `compiles`: a program without data compiles
    */
   kind: "run" | "refused" | "warning" | "structure" | "property" | "compiles";
-  /** which entry point is run, or nothing */
+  /** the entry point that is run, or empty */
   entry: string;
   /** of the data set */
   name: string;
   tags: string[];
-  /** where it begins */
+  /** its beginning */
   src: Span;
 }
 
@@ -1236,7 +1237,7 @@ export interface TestRequest {
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -1245,34 +1246,34 @@ export interface TestRequest {
   backend?: string;
 }
 
-/** What became of a test. */
+/** The outcome of a test. */
 export interface TestAnswer {
   ok: true;
   tested: Tested;
 }
 
-/** What became of a test. */
+/** The outcome of a test. */
 export interface Tested {
   number: number;
   /**
-   * `unchecked`: it says something that cannot be compared here; `skipped`: it is not meant for
-   * this back end, or needs a file that is not there
+   * `unchecked`: it has an expectation that cannot be compared here; `skipped`: it is not meant for
+   * this back end, or lacks a file
    */
   outcome: "passed" | "failed" | "unchecked" | "skipped";
-  /** why it did not pass, or nothing */
+  /** why it did not pass, or empty */
   because: string;
   difference?: Difference;
-  /** that ended it */
+  /** the error that ended it */
   error?: Problem;
-  /** the time inside of the program */
+  /** the time inside the program */
   ms?: number;
 }
 
-/** Where results first differ from those that were expected. */
+/** The first difference between results and expected ones. */
 export interface Difference {
   /** a sentence */
   says: string;
-  /** which result, from 0 */
+  /** the number of the result, from 0 */
   value?: number;
   /** the indices of the element */
   at?: number[];
@@ -1280,48 +1281,48 @@ export interface Difference {
   found: string;
 }
 
-/** Foretell what one of a program's tests takes on a GPU. Nothing is run. */
+/** Predict the time of one of a program's tests on a GPU. Nothing is run. */
 export interface ForetellRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
   case: number;
 }
 
-/** What a test takes on a GPU. */
+/** The predicted time of a test on a GPU. */
 export interface ForetellAnswer {
   ok: true;
   case: TestCase;
   foretold: EntryTime;
 }
 
-/** What a run of an entry point takes on the device whose times were compared with measured. */
+/** The predicted time of an entry point on the device with measurements. */
 export interface EntryTime {
   device: string;
   ms: number;
-  /** what takes longest */
+  /** the bottleneck */
   bound: string;
-  /** whether such times were compared with measured ones on this device */
+  /** true if such predictions were compared with measurements on this device */
   measured: boolean;
   entry: string;
-  /** how far off such times are, in words */
+  /** the error of such predictions, in words */
   how_far: string;
-  /** why this one may be far off; empty if nothing is known to speak for that */
+  /** why this one may be far off; empty if no reason is known */
   unsure: string;
 }
 
-/** Measure one of a program's tests, once it has given what it should. */
+/** Measure one of a program's tests, after checking its result. */
 export interface BenchRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -1329,20 +1330,20 @@ export interface BenchRequest {
   backend?: string;
 }
 
-/** What a test takes. */
+/** The measurement of a test. */
 export interface BenchAnswer {
   ok: true;
   case: TestCase;
   measured: Measurement;
 }
 
-/** How long a test takes, in milliseconds. */
+/** Run time of a test, in milliseconds. */
 export interface Measurement {
   median: number;
-  /** in which the median lies with a probability of 95 %, up to `high` */
+  /** the lower end of the 95 % confidence interval of the median, up to `high` */
   low: number;
   high: number;
-  /** the distance of the quartiles, as a part of the median */
+  /** the interquartile range, as a part of the median */
   spread: number;
   runs: number;
   peak_bytes: number;
@@ -1354,7 +1355,7 @@ export interface LiterateRequest {
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -1370,36 +1371,36 @@ export interface LiterateAnswer {
 /** A part of a literate program. */
 export interface Block {
   kind: "text" | "code" | "directive";
-  /** in Markdown, or code; of a directive what is shown of it, which may be nothing */
+  /** in Markdown, or code; for a directive the text shown for it, which may be empty */
   text: string;
   src: Span;
-  /** of text */
+  /** for text */
   html?: string;
-  /** of a directive */
+  /** for a directive */
   result?: Result;
-  /** why there is none */
+  /** why there is no result */
   error?: Problem;
 }
 
-/** What a directive gives. */
+/** The result of a directive. */
 export interface Result {
   /** a value */
   text?: string;
-  /** of a value that is one array of numbers or truths */
+  /** of a value that is one array of numbers or booleans */
   type?: string;
-  /** the kind of what else it is, such as `image/png` */
+  /** the media type of any other result, such as `image/png` */
   media?: string;
-  /** that, in base64 */
+  /** that result, in base64 */
   data?: string;
 }
 
-/** Blocks and arrays; an array's cells, or a kernel's, for given sizes. */
+/** Describe blocks and arrays; an array's cells, or a kernel's, for given sizes. */
 export interface MemoryRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -1413,7 +1414,7 @@ export interface MemoryRequest {
   values?: Record<string, number>;
 }
 
-/** Where arrays lie. */
+/** The layout of arrays. */
 export interface MemoryAnswer {
   ok: true;
   functions: MemoryFunction[];
@@ -1422,7 +1423,7 @@ export interface MemoryAnswer {
 /** A function with its memory. */
 export interface MemoryFunction {
   name: string;
-  /** what each name below is called by the program's author */
+  /** the author's name for each name below */
   names: Record<string, string>;
   blocks: BlockInfo[];
   arrays: ArrayInfo[];
@@ -1444,13 +1445,13 @@ export interface BlockInfo {
 /** An array and its place. */
 export interface ArrayInfo {
   name: string;
-  /** the name that its author gave it */
+  /** the author's name */
   base: string;
   prim: string;
   shape: Polynomial[];
   block: string;
   lmad: Cells;
-  /** what a picture needs values for */
+  /** names that a picture needs values for */
   symbols: string[];
   src: Span[];
 }
@@ -1478,7 +1479,7 @@ export interface Width {
   bound: Polynomial;
 }
 
-/** With `array`: which cell each of its elements is in. */
+/** With `array`: the cell of each of its elements. */
 export interface CellsAnswer {
   ok: true;
   functions: MemoryFunction[];
@@ -1490,7 +1491,7 @@ export interface CellsAnswer {
   cells: Cell[];
   first: number;
   last: number;
-  /** whether these are all */
+  /** true if these are all */
   complete: boolean;
 }
 
@@ -1500,7 +1501,7 @@ export interface Cell {
   cell: number;
 }
 
-/** With `kernel`: which threads touch which cells. */
+/** With `kernel`: the cells that each thread touches. */
 export interface ThreadsAnswer {
   ok: true;
   functions: MemoryFunction[];
@@ -1516,11 +1517,11 @@ export interface ThreadAccess {
   writes: boolean;
   cell: string;
   points: Touch[];
-  /** whether these are all */
+  /** true if these are all */
   complete: boolean;
-  /** whether all of these are touched in every run */
+  /** true if all of these are touched in every run */
   certain: boolean;
-  /** why there are no points, or why not all may be touched */
+  /** why there are no points, or why some may not be touched */
   because: string;
 }
 
@@ -1543,20 +1544,20 @@ export interface BothAnswer {
   cells: Cell[];
   first: number;
   last: number;
-  /** whether these are all */
+  /** true if these are all */
   complete: boolean;
   kernel: string;
   space: Width[];
   accesses: ThreadAccess[];
 }
 
-/** Which blocks and arrays are needed where, and how many bytes that is. */
+/** Return the lifetimes of blocks and arrays, and the bytes that are live. */
 export interface LifetimesRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -1566,7 +1567,7 @@ export interface LifetimesRequest {
   values?: Record<string, number>;
 }
 
-/** Which blocks are needed where. */
+/** Lifetimes of blocks. */
 export interface LifetimesAnswer {
   ok: true;
   functions: LifeFunction[];
@@ -1577,7 +1578,7 @@ export interface LifetimesAnswer {
 /** A function's memory over its statements. */
 export interface LifeFunction {
   name: string;
-  /** what each name below is called by the program's author */
+  /** the author's name for each name below */
   names: Record<string, string>;
   points: LifePoint[];
   blocks: LifeBlock[];
@@ -1596,7 +1597,7 @@ export interface LifePoint {
   src: Span[];
 }
 
-/** A block and the points where it is needed. */
+/** A block and the points where it is live. */
 export interface LifeBlock {
   name: string;
   prim: string;
@@ -1607,12 +1608,12 @@ export interface LifeBlock {
   size?: number;
   at: number;
   until: number;
-  /** whether each thread of a kernel makes one */
+  /** true if each thread of a kernel makes one */
   per_point: boolean;
   src: Span[];
 }
 
-/** An array and the points where it is needed. */
+/** An array and the points where it is live. */
 export interface LifeArray {
   name: string;
   base: string;
@@ -1620,26 +1621,26 @@ export interface LifeArray {
   shape: Polynomial[];
   lmad: Cells;
   block: string;
-  /** where it lies; several if it is in one of them */
+  /** its block; several if it is in one of them */
   blocks: string[];
   first: number;
   last: number;
   src: Span[];
 }
 
-/** Where most memory is needed. */
+/** The point where most memory is live. */
 export interface Peak {
   bytes: number;
   point: number;
 }
 
-/** Which blocks are needed at the same time, and which can share memory. */
+/** Return which blocks are live at the same time, and which can share memory. */
 export interface InterferenceRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -1647,7 +1648,7 @@ export interface InterferenceRequest {
   stage?: string;
 }
 
-/** Which blocks can share memory. */
+/** The interference graphs, with blocks that can share memory. */
 export interface InterferenceAnswer {
   ok: true;
   functions: FunctionGraphs[];
@@ -1656,12 +1657,12 @@ export interface InterferenceAnswer {
 /** The bodies of a function that have several blocks. */
 export interface FunctionGraphs {
   name: string;
-  /** what each name in `bodies` is called by the program's author */
+  /** the author's name for each name in `bodies` */
   names: Record<string, string>;
   bodies: Interference[];
 }
 
-/** The blocks of one body, and which of them are needed at once. */
+/** The interference graph of the blocks of one body. */
 export interface Interference {
   where: string;
   src: Span[];
@@ -1677,7 +1678,7 @@ export interface Place {
   src: Span[];
 }
 
-/** A block with its life. */
+/** A block with its lifetime. */
 export interface Node {
   name: string;
   base: string;
@@ -1691,7 +1692,7 @@ export interface Node {
   src: Span[];
 }
 
-/** Two blocks that are needed at the same time. */
+/** Two blocks that are live at the same time. */
 export interface Edge {
   a: number;
   b: number;
@@ -1703,24 +1704,24 @@ export interface Edge {
 /** Blocks that can share memory. */
 export interface Colour {
   members: number[];
-  /** that they need together */
+  /** of their shared memory */
   bytes: Polynomial;
   saved: Polynomial;
 }
 
-/** Each change of layout, as three generations of index functions express it. */
+/** Express each change of layout in three generations of index functions. */
 export interface IndexFunctionsRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
 }
 
-/** What each generation of index functions can do without a copy. */
+/** Changes of layout by generation of index functions. */
 export interface IndexFunctionsAnswer {
   ok: true;
   functions: IndexFunctions[];
@@ -1730,11 +1731,11 @@ export interface IndexFunctionsAnswer {
 export interface IndexFunctions {
   name: string;
   changes: LayoutChange[];
-  /** how many each generation needs */
+  /** number of copies that each generation needs */
   copies: Record<string, number>;
 }
 
-/** An array that lies otherwise than row-major in a block of its own. */
+/** An array that is not row-major in a block of its own. */
 export interface LayoutChange {
   array: string;
   /** such as `transpose`, `branches`, `result` */
@@ -1742,33 +1743,35 @@ export interface LayoutChange {
   /** of any element, such as `i, j` */
   index: string;
   forms: IndexForm[];
-  /** whether stage `funmem` has it; if not, it is fused away */
+  /** true if stage `funmem` has it; if not, it is fused away */
   in_memory: boolean;
-  /** the LMAD to whose cells the array can be moved, so that all of them fill its block once */
+  /**
+   * the LMAD that the array's cells can be permuted to, so that they fill its block exactly once
+   */
   tiles: string;
   src: Span[];
 }
 
-/** An array's index function as one generation writes it. */
+/** An array's index function as one generation expresses it. */
 export interface IndexForm {
   generation: "structural" | "composed" | "single";
-  /** empty where the compiler has none: elements are computed as they are read */
+  /** empty where the compiler has none: elements are computed on demand */
   text: string;
   /** of the element at the change's `index` */
   cell: string;
-  /** whether the array has to be copied for it */
+  /** true if the array has to be copied for it */
   copies: boolean;
-  /** why, or what branches and loops return for it */
+  /** the reason, or the values that branches and loops return for it */
   because: string;
 }
 
-/** The tree of code versions under their thresholds. */
+/** Return the tree of code versions under their thresholds. */
 export interface TuningRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -1786,31 +1789,31 @@ export interface Forest {
   trees: TreeNode[];
 }
 
-/** A node of a tuning tree; which fields it has depends on its kind. */
+/** A node of a tuning tree; its kind decides its fields. */
 export interface TreeNode {
   kind: "branch" | "kernel" | "loop" | "choice";
   spans: Span[];
-  /** of a branch, with what follows: the amount of parallelism that is compared with it */
+  /** for a branch, with what follows: the amount of parallelism compared with it */
   threshold?: string;
   amount?: string;
   /** the same as data */
   work?: Polynomial;
   /** the threshold's value */
   default?: number;
-  /** what must hold besides */
+  /** a further condition */
   also?: string;
-  /** of a choice */
+  /** for a choice */
   condition?: string;
-  /** of a loop */
+  /** for a loop */
   times?: string;
-  /** of a kernel, with what follows */
+  /** for a kernel, with what follows */
   number?: number;
   operator?: string;
   level?: string;
   per_block?: boolean;
   /** index and bound */
   space?: [string, string][];
-  /** how many threads */
+  /** number of threads */
   points?: string;
   results?: string[];
   /** sequential ones in each thread */
@@ -1820,13 +1823,13 @@ export interface TreeNode {
   body?: TreeNode[];
 }
 
-/** The sum types of the program's values, as constructors against the slots that they share. */
+/** List the sum types of the program's values: constructors, and the slots that they share. */
 export interface SumsRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -1839,8 +1842,8 @@ export interface SumsAnswer {
 }
 
 /**
- * How a value of a sum type lies: an `i8`, its constructor's tag, then slots. In an array of such
- * values each of them is an array of its own.
+ * The layout of a sum type: an `i8` for the constructor's tag, then slots. In an array of such
+ * values each component is an array of its own.
  */
 export interface SumInfo {
   type: string;
@@ -1850,7 +1853,7 @@ export interface SumInfo {
   constructors: Constructor[];
   /** of a value; left out where it holds arrays */
   bytes?: number;
-  /** bytes that it would take without slots that constructors share */
+  /** bytes of a value without slots shared by constructors */
   apart?: number;
 }
 
@@ -1859,15 +1862,15 @@ export interface Constructor {
   name: string;
   tag: number;
   /**
-   * of each slot, what this constructor keeps in it: the number of its value, and the type; or
-   * nothing, where the slot holds zeros
+   * for each slot, the value that this constructor keeps in it: its number and type; or empty,
+   * where the slot holds zeros
    */
   holds: string[];
-  /** where it is applied or matched */
+  /** its applications and matches */
   src: Span[];
 }
 
-/** Whether two LMADs ever share a cell, under assumptions. */
+/** Decide whether two LMADs ever share a cell, under assumptions. */
 export interface ProveRequest {
   /** in the notation of `docs/proving.md` */
   assumptions?: Record<string, unknown>;
@@ -1880,18 +1883,18 @@ export interface ProveRequest {
 export interface ProveAnswer {
   ok: true;
   verdict: "disjoint" | "overlap" | "unknown";
-  /** whether the checker, or a witness, confirms it */
+  /** true if the checker, or a witness, confirms it */
   checked: boolean;
   witness: Witness | null;
   reason: string;
-  /** what would have to be not negative */
+  /** a value that would have to be not negative */
   missing: Polynomial | null;
-  /** what, if not negative, implies it, without some of its names */
+  /** values that imply it if not negative, without some of its names */
   enough: Polynomial[];
-  /** what is not negative */
+  /** values that are not negative */
   facts: Polynomial[];
   steps: Step[];
-  /** as it was read */
+  /** as it was parsed */
   a: Cells;
   b: Cells;
   ms: number;
@@ -1919,14 +1922,14 @@ export interface Step {
   parts: Step[];
 }
 
-/** What is not negative, since it is a sum of products of facts. */
+/** A value that is not negative, as a sum of products of facts. */
 export interface Need {
   claim: Polynomial;
-  /** what the claim is multiplied by */
+  /** the factor of the claim */
   scale: number;
   /**
-   * products, all added; the last one may be a number above `-scale`: a whole number of which a
-   * multiple is above minus the factor is not negative
+   * products, all added; the last one may be a number above `-scale`: a whole number whose product
+   * with the factor is above minus the factor is not negative
    */
   sum: Product[];
 }
@@ -1937,7 +1940,7 @@ export interface Product {
   factors: Polynomial[];
 }
 
-/** Claims with their proofs, as `docs/certificates.md` says. */
+/** Claims with their proofs, in the form of `docs/certificates.md`. */
 export interface Certificate {
   format: string;
   version: number;
@@ -1945,7 +1948,7 @@ export interface Certificate {
   claims: Record<string, unknown>[];
 }
 
-/** The cells of LMADs for values of their names. */
+/** List the cells of LMADs for values of their names. */
 export interface CellsRequest {
   /** in the notation of `docs/proving.md` */
   assumptions?: Record<string, unknown>;
@@ -1958,9 +1961,9 @@ export interface CellsOfLmadsAnswer {
   ok: true;
   /** names that need values */
   symbols: string[];
-  /** proposed where none are given */
+  /** the given ones, and proposals for the others */
   values: Record<string, number>;
-  /** assumed to be not negative, and negative for these values */
+  /** assumptions of the form `x >= 0` that these values violate */
   broken: Polynomial[];
   lmads: CellSet[];
   /** cells of the first two */
@@ -1974,17 +1977,17 @@ export interface CellSet {
   dims: [number, number][];
   points: Cell[];
   count: number;
-  /** whether these are all */
+  /** true if these are all */
   complete: boolean;
 }
 
-/** Attempts to build arrays in their places, and what had to be proved. */
+/** List the attempts to build arrays in place, with their proof obligations. */
 export interface AttemptsRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -1996,28 +1999,28 @@ export interface AttemptsAnswer {
   attempts: Attempt[];
 }
 
-/** An attempt to build an array in its place. */
+/** An attempt to build an array in place. */
 export interface Attempt {
-  /** which remarks of it have, too */
+  /** the number that its remarks have too */
   number: number;
-  /** what each name below is called by the program's author */
+  /** the author's name for each name below */
   names: Record<string, string>;
   rule: string;
   source: string;
   destination: string;
   src: Span[];
-  /** where the source is made */
+  /** where the source array is made */
   made: Span[];
   done: boolean;
-  /** which one failed; 0: none */
+  /** the condition that failed; 0: none */
   condition: number;
   /** of the condition */
   title: string;
-  /** its kind, by its id in the list of refusals, or empty */
+  /** the kind of refusal, by its id in the list of refusals, or empty */
   refusal: string;
   because: string;
   hint: string;
-  /** what a run on small inputs has shown of a refusal */
+  /** the conflict that a run on small inputs has shown for a refusal */
   witness: Clash | null;
   way_out: WayOut | null;
   place: MemoryPlace;
@@ -2027,19 +2030,19 @@ export interface Attempt {
   moved: Moved[];
   lifted: string[];
   obligations: Obligation[];
-  /** bytes that are saved; of several, one of them */
+  /** bytes that are saved; for several alternatives, one of them */
   copied: Polynomial[];
   allocated: Polynomial[];
 }
 
-/** The inputs of a run that shows what would go wrong. */
+/** The inputs of a run that shows the conflict. */
 export interface Clash {
   values: Record<string, number>;
   /** all of them as text */
   input: string;
 }
 
-/** What to insert into the source so that an attempt succeeds. */
+/** A source change that makes an attempt succeed. */
 export interface WayOut {
   line: number;
   col: number;
@@ -2047,53 +2050,53 @@ export interface WayOut {
   says: string;
 }
 
-/** Where an array lies; empty where that is not known. */
+/** The place of an array in memory; empty where unknown. */
 export interface MemoryPlace {
   block?: string;
   lmad?: Cells;
 }
 
-/** An array and where it lies now. */
+/** An array and its current place. */
 export interface Moved {
   block?: string;
   lmad?: Cells;
   array: string;
 }
 
-/** Two accesses that must not meet. */
+/** Two accesses that must be disjoint. */
 export interface Obligation {
   verdict: "disjoint" | "overlap" | "unknown";
-  /** whether the checker, or a witness, confirms it */
+  /** true if the checker, or a witness, confirms it */
   checked: boolean;
   witness: Witness | null;
   reason: string;
-  /** what would have to be not negative */
+  /** a value that would have to be not negative */
   missing: Polynomial | null;
-  /** what, if not negative, implies it, without some of its names */
+  /** values that imply it if not negative, without some of its names */
   enough: Polynomial[];
-  /** what is not negative */
+  /** values that are not negative */
   facts: Polynomial[];
   steps: Step[];
   write: Cells;
   use: Cells;
   why: string;
-  /** of each fact */
+  /** for each fact */
   origins: Origin[];
 }
 
-/** Where a fact comes from, in a few words, and its places in the source. */
+/** The source of a fact, in a few words, with its places. */
 export interface Origin {
   why: string;
   src: Span[];
 }
 
-/** What became of the check of each access to an array, and on what proof. */
+/** List array accesses with the fate of each bounds check and its proof. */
 export interface BoundsRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -2105,45 +2108,47 @@ export interface BoundsAnswer {
   accesses: Access[];
 }
 
-/** An index, slice or update, and what became of its check. */
+/** An index, slice or update, and the fate of its bounds check. */
 export interface Access {
   src: Span;
-  /** what stands in brackets */
+  /** the place of the brackets */
   at: Span;
   kind: "index" | "slice" | "update";
-  /** `hoisted`: made once, before a loop or parallel operation; `unused`: nothing is made of it */
+  /**
+   * `hoisted`: made once, before a loop or parallel operation; `unused`: the access is dead code
+   */
   state: "dropped" | "hoisted" | "kept" | "unused";
   because: string;
   claims: Claim[];
-  /** what is checked when the program runs */
+  /** the conditions checked at run time */
   missing: string[];
 }
 
-/** What is proved of an access, and the facts that it rests on. */
+/** A proved property of an access, and the facts that it follows from. */
 export interface Claim {
   says: string;
   facts: string[];
 }
 
-/** All that was proved of the program, for `stridescope verify`. */
+/** Return all proofs about the program, for `stridescope verify`. */
 export interface CertificateRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
 }
 
-/** What was proved. */
+/** The certificate of a program. */
 export interface CertificateAnswer {
   ok: true;
   certificate: Certificate;
 }
 
-/** The steps of the thesis' NOOVERLAP for two LMADs, beside this prover and Z3. */
+/** Trace the thesis' NOOVERLAP on two LMADs, beside this prover and Z3. */
 export interface NoOverlapRequest {
   /** in the notation of `docs/proving.md` */
   assumptions?: Record<string, unknown>;
@@ -2151,10 +2156,10 @@ export interface NoOverlapRequest {
   b: string | Record<string, unknown>;
 }
 
-/** One question, asked of three. */
+/** The verdicts of three procedures on one question. */
 export interface NoOverlapAnswer {
   ok: true;
-  /** as it was read */
+  /** as it was parsed */
   a: Cells;
   b: Cells;
   thesis: ByProcedure;
@@ -2162,13 +2167,13 @@ export interface NoOverlapAnswer {
   z3: ByProver;
 }
 
-/** What the procedure comes to. */
+/** The verdict of the thesis' procedure. */
 export interface ByProcedure {
   disjoint: boolean;
-  /** why not, of the step that failed */
+  /** the reason of the step that failed */
   because: (string | Polynomial)[];
   steps: ProcedureStep[];
-  /** of the processor, as the others */
+  /** CPU time, as for the others */
   ms: number;
 }
 
@@ -2178,40 +2183,40 @@ export interface ProcedureStep {
   says: (string | Polynomial)[];
   a: StridedSum;
   b: StridedSum;
-  /** not negative, which the step rests on */
+  /** values shown not to be negative, which the step needs */
   shown: Polynomial[];
-  /** what could not be shown not to be negative */
+  /** values that could not be shown not to be negative */
   missing: Polynomial[];
   failed: boolean;
-  /** the steps of each case that a split makes */
+  /** the steps of each case of a split */
   parts: ProcedureStep[][];
 }
 
-/** A sum of strided intervals: an offset, and for each dimension what may be added. */
+/** A sum of strided intervals: an offset, and an interval for each dimension. */
 export interface StridedSum {
   offset: Polynomial;
   /** stride, low, high */
   intervals: [Polynomial, Polynomial, Polynomial][];
 }
 
-/** What a prover comes to. */
+/** The verdict of a prover. */
 export interface ByProver {
   verdict: "disjoint" | "overlap" | "unknown" | "absent";
-  /** why it is not decided, or the cell that both hold */
+  /** why it is undecided, or the shared cell */
   because: string;
   ms: number;
 }
 
 /**
- * What each access of the CUDA program costs, from the index functions alone. Nothing is run, so
- * that sizes may be as large as on a device.
+ * Predict the cost of each access of the CUDA program from the index functions alone. Nothing is
+ * run, so sizes may be as large as on a device.
  */
 export interface AccessesRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -2219,7 +2224,7 @@ export interface AccessesRequest {
   entry?: string;
   /** values in Futhark's notation, those of records and sums too (`language.md`) */
   input?: string;
-  /** names of sizes and numbers: where `input` is left out, inputs are random and have these */
+  /** names of sizes and numbers: if `input` is left out, inputs are random with these */
   sizes?: Record<string, number>;
   /** of random inputs */
   seed?: number;
@@ -2232,23 +2237,23 @@ export interface AccessesRequest {
   as_costs?: boolean;
 }
 
-/** The costs, and of what. */
+/** The costs, and their subject. */
 export interface AccessesAnswer {
   ok: true;
   kernels: KernelRun[];
   accesses: WarpAccess[];
   faults: Fault[];
-  /** of the run, with what the host waits for */
+  /** of the run, with the time that the host waits */
   foretold?: ForetoldTime[];
-  /** why these times may be far off; empty if nothing is known to speak for that */
+  /** why these times may be far off; empty if no reason is known */
   unsure?: string;
-  /** how far off those of the device that was measured are, in words */
+  /** the error of such predictions on the measured device, in words */
   how_far?: string;
   /** of the C program; those that touch most lines of 64 bytes come first */
   loops: LoopAccess[];
   sizes: Record<string, number>;
   observed: boolean;
-  /** why there was no run, or why it did not come to its end; empty if it did */
+  /** why there was no run, or why it did not finish; empty if it did */
   because: string;
 }
 
@@ -2264,11 +2269,11 @@ export interface WarpAccess {
   array: string;
   /** the number of the cell in it */
   cell: string;
-  /** whether it is memory that a block of threads shares */
+  /** true for memory that a block of threads shares */
   shared: boolean;
   /** of an element, in bytes */
   size: number;
-  /** what a request costs on average, in words */
+  /** average cost of a request, in words */
   says: string;
   /** from the index functions alone */
   predicted: RequestCounts;
@@ -2276,47 +2281,47 @@ export interface WarpAccess {
   because: string;
   /** left out where it depends on data */
   stride?: Stride;
-  /** what was done so that neighbours find their elements next to each other, or why not */
+  /** reasons why accesses are coalesced, or are not */
   remarks: Remark[];
-  /** the first requests of the first warps, as they were seen or else as predicted */
+  /** the first requests of the first warps, observed or else predicted */
   samples: WarpRequest[];
   /** in the run that was observed */
   seen?: RequestCounts;
-  /** whether both say the same; a difference is a defect of this compiler */
+  /** true if both agree; a difference is a defect of this compiler */
   agrees?: boolean;
-  /** whether only the first requests of each block of threads were taken apart */
+  /** true if only the first requests of each block of threads were analysed */
   partial?: boolean;
 }
 
-/** What an access costs in all launches of its kernel. */
+/** The cost of an access in all launches of its kernel. */
 export interface RequestCounts {
-  /** of warps: what the threads that are in the same iteration of all loops ask for at once */
+  /** of warps: accesses that threads in the same iteration of all loops make at once */
   requests: number;
   /** threads that take part in them */
   lanes: number;
-  /** different ones in each request, added up */
+  /** distinct ones in each request, added up */
   bytes: number;
-  /** of 32 bytes that are fetched; of shared memory none */
+  /** of 32 bytes, fetched; 0 for shared memory */
   sectors: number;
-  /** sectors that would do for as many bytes */
+  /** sectors that would suffice for as many bytes */
   fewest: number;
   /** over the banks of shared memory */
   passes: number;
-  /** passes that would do */
+  /** passes that would suffice */
   least: number;
 }
 
-/** How far apart the cells of neighbouring lanes are, but at the end of a row of indices. */
+/** The distance between cells of neighbouring lanes, except at the end of a row of indices. */
 export interface Stride {
   /** in the author's names */
   elements: string;
-  /** what makes that so in `cell` */
+  /** the factors in `cell` that cause it */
   factors: [number, number][];
-  /** where it stands in the texts of stages for a GPU, if more is fetched than would do */
+  /** its places in the texts of GPU stages, if more is fetched than would suffice */
   places: Underlined[];
 }
 
-/** Where a line of a stage has something. */
+/** A line of a stage with its parts to underline. */
 export interface Underlined {
   stage: string;
   /** from 1 */
@@ -2331,12 +2336,12 @@ export interface WarpRequest {
   /** the number of the request among those of the warp for this access, from 0 */
   step: number;
   /**
-   * the first byte in the block of memory that each of the 32 lanes touches; -1 of one that rests
+   * the first byte in the block of memory that each of the 32 lanes touches; -1 for an inactive one
    */
   lanes: number[];
 }
 
-/** What no program may do on a device. */
+/** Undefined behaviour of a kernel, such as a race or an access out of bounds. */
 export interface Fault {
   says: string;
   line: number;
@@ -2361,25 +2366,25 @@ export interface LoopAccess {
   size: number;
   /** the variable of the innermost loop that it is in */
   index: string;
-  /** whether the text asks the C compiler for vector code there; what it makes is not known */
+  /** true if the text asks the C compiler to vectorise the loop; whether it does is not known */
   simd: boolean;
   /**
-   * how many elements further on the next iteration's cell is, in the author's names; left out
-   * where that depends on data
+   * distance in elements to the next iteration's cell, in the author's names; left out where that
+   * depends on data
    */
   elements?: string;
   says: string;
-  /** the first bytes that 16 iterations touch, counted from the lowest; none where not known */
+  /** the first bytes that 16 iterations touch, relative to the lowest; empty where not known */
   touched: number[];
 }
 
-/** As `accesses`, and what is seen in a run on the processor, where there is a C++ compiler. */
+/** Predict as `accesses` does, and observe a run on the processor, given a C++ compiler. */
 export interface ObserveRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -2387,7 +2392,7 @@ export interface ObserveRequest {
   entry?: string;
   /** values in Futhark's notation, those of records and sums too (`language.md`) */
   input?: string;
-  /** names of sizes and numbers: where `input` is left out, inputs are random and have these */
+  /** names of sizes and numbers: if `input` is left out, inputs are random with these */
   sizes?: Record<string, number>;
   /** of random inputs */
   seed?: number;
@@ -2400,13 +2405,13 @@ export interface ObserveRequest {
   as_costs?: boolean;
 }
 
-/** What each place of the source costs: copies, sectors of a GPU, checks; worst first. */
+/** List the costs of each place of the source: copies, GPU sectors, checks; worst first. */
 export interface CostsRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
@@ -2418,45 +2423,45 @@ export interface CostsRequest {
 export interface CostsAnswer {
   ok: true;
   costs: SourceCost[];
-  /** of the entry points' arguments, by the author's names: what the numbers are for */
+  /** of the entry points' arguments, by the author's names, for which the numbers hold */
   sizes: Record<string, number>;
   /** by entry point, for these sizes; answers of older links have none */
   foretold?: EntryTime[];
-  /** what is not known of the program, in sentences */
+  /** facts of the program that are unknown, in sentences */
   unknown: string[];
 }
 
-/** Something that is paid, or (`built`, `fused`) not paid, for a place of the source. */
+/** A cost of a place of the source, or (`built`, `fused`) a cost saved. */
 export interface SourceCost {
   kind: "copied" | "fetched" | "written" | "allocated" | "checked" | "missed" | "unknown" | "built" | "fused";
   src: Span[];
   /** in a few words, with numbers */
   says: string;
-  /** the same beside the line of the source */
+  /** the same in short, beside the line of the source */
   short: string;
   /** a sentence, or empty */
   because: string;
-  /** moved or taken more than needed, or saved, as far as it is counted for these sizes */
+  /** bytes copied or allocated beyond need, or saved, as far as known for these sizes */
   bytes: number;
-  /** where the page tells more */
+  /** the pane of the page with details */
   pane: "proof" | "warps" | "bounds" | "remarks";
-  /** the number of the attempt that it is of */
+  /** the number of the attempt concerned */
   attempt: number | null;
-  /** that decided it, or empty */
+  /** the rule that decided it, or empty */
   rule: string;
   fix: Remedy | null;
 }
 
-/** What may help. */
+/** A remedy. */
 export interface Remedy {
   says: string;
-  /** passes and rules that are switched off, and would see to it */
+  /** passes and rules that are switched off and would help */
   enable?: string[];
-  /** what to insert into the source, which has been tried */
+  /** the source change, which has been tried */
   way_out?: WayOut;
 }
 
-/** Read the file of a lesson or a puzzle, and measure what it asks for. */
+/** Read the file of a lesson or a puzzle, and measure its number. */
 export interface LessonRequest {
   lesson: string;
 }
@@ -2465,187 +2470,187 @@ export interface LessonRequest {
 export interface LessonAnswer {
   ok: true;
   title: string;
-  /** what is said first */
+  /** the text before */
   html: string;
-  /** HTML: what is said once the answer is known */
+  /** HTML: the text once the answer is known */
   after: string;
   source: string;
   options: Options;
-  /** where one looks, or nothing */
+  /** the stage to look at, or empty */
   stage: string;
-  /** the part of the program that is selected, or nothing */
+  /** the selected part of the program, or empty */
   code: string;
   /** its place */
   src: Span | null;
-  /** of the page, or nothing */
+  /** of the page, or empty */
   tab: string;
-  /** the array that the tab draws, or nothing */
+  /** the array that the tab draws, or empty */
   object: string;
   /** HTML */
   question: string;
   choices: number[];
-  /** what the file says */
+  /** the file's number */
   answer: number | null;
   measure: string;
-  /** what the compiler says */
+  /** the compiler's number */
   value: number;
   /** of the inputs */
   sizes: Record<string, number>;
-  /** how the two differ, in a sentence, or nothing */
+  /** how the two differ, in a sentence, or empty */
   wrong: string;
   puzzle?: Puzzle;
 }
 
-/** What a puzzle asks for: a program with the same results and a smaller number. */
+/** The task of a puzzle: a program with the same results and a smaller number. */
 export interface Puzzle {
-  /** with so many it is solved */
+  /** the number at which it is solved */
   goal: number;
-  /** what can be reached */
+  /** the number that can be reached */
   par: number;
   /** HTML */
   hints: string[];
-  /** a program that reaches par, or nothing */
+  /** a program that reaches par, or empty */
   solution: string;
 }
 
 /**
  * Score a program as the solution of a puzzle, and compare it with the puzzle's own program. The
- * puzzle says how it is compiled. Both programs are run by the reference interpreter, on the inputs
- * of the puzzle and on generated ones.
+ * puzzle gives the options. Both programs are run by the reference interpreter, on the inputs of
+ * the puzzle and on generated ones.
  */
 export interface SolveRequest {
   /** the program's text */
   source: string;
   /** how to compile */
   options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
   lesson: string;
 }
 
-/** What somebody's program scores. */
+/** The score of a program. */
 export interface SolveAnswer {
   ok: true;
   value: number;
-  /** whether it gives what the puzzle's program gives */
+  /** true if its results equal the puzzle's */
   same: boolean;
-  /** on which input it does not, in a sentence; or on how many it does */
+  /** the input on which they differ, in a sentence; or the number of inputs on which they agree */
   because: string;
-  /** the same, with no more than the goal */
+  /** true if the results agree and the score is at most the goal */
   solved: boolean;
 }
 
 /** Each operation, by its id. */
 export interface Operations {
-  /** The stages in order, and the passes and rules that can be switched off. */
+  /** List the stages in order, and the passes and rules that can be switched off. */
   manifest: { request: ManifestRequest; answer: ManifestAnswer };
-  /** The back ends, and why one cannot run on this machine. */
+  /** List the back ends, with the reason why one cannot run on this machine. */
   backends: { request: BackendsRequest; answer: BackendsAnswer };
-  /** Parse and type-check: entry points, warnings, errors. */
+  /** Parse and type check a program: entry points, warnings, errors. */
   check: { request: CheckRequest; answer: CheckAnswer };
-  /** The Futhark program that a FlatPack program (`main` ends in `.fp`) stands for. */
+  /** Translate a FlatPack program (`main` ends in `.fp`) to Futhark. */
   translate: { request: TranslateRequest; answer: TranslateAnswer };
-  /** Compile: stages as text lines, counts, remarks. */
+  /** Compile a program: stages as text lines, counts, remarks. */
   show: { request: ShowRequest; answer: ShowAnswer; partial: ShowPart };
-  /** The text of one stage, for who compiled with `show` and wanted other texts only. */
+  /** Return the text of one stage, after `show` without it. */
   text: { request: TextRequest; answer: TextAnswer };
-  /** The expressions that lines of stages come from: of the types and of the core language. */
+  /** List the expressions that lines of stages come from (typed and core language). */
   places: { request: PlacesRequest; answer: PlacesAnswer };
-  /** What the rules do that the remarks name, and how often each was applied or missed. */
+  /** Describe the rules that the remarks name, with counts of applied and missed. */
   rules: { request: RulesRequest; answer: RulesAnswer };
-  /** What a rule or a pass does, shown at a tiny program that is compiled with it and without. */
+  /** Show a rule or a pass at work on a tiny program, compiled with it and without it. */
   rule: { request: RuleRequest; answer: RuleAnswer };
-  /** Several requests about one program, which run nothing: each with its `op` and fields. */
+  /** Answer several requests about one program that run nothing, each with its `op` and fields. */
   batch: { request: BatchRequest; answer: BatchAnswer; partial: BatchPart };
-  /** What stands at a place: its type, its documentation, where it is declared and used. */
+  /** Describe the code at a place: its type, documentation, declaration and uses. */
   inspect: { request: InspectRequest; answer: InspectAnswer };
-  /** What may be written at a place, also in a text that is not done. */
+  /** Complete at a place, also in an unfinished text. */
   complete: { request: CompleteRequest; answer: CompleteAnswer };
-  /** The changes of a new name, which is refused if the program would then say another thing. */
+  /** Rename a declaration; refused if the program's meaning would change. */
   rename: { request: RenameRequest; answer: RenameAnswer };
-  /** The changes of which an error's hint speaks, as far as there are fewer errors then. */
+  /** Find changes suggested by an error's hint that reduce the number of errors. */
   fixes: { request: FixesRequest; answer: FixesAnswer };
-  /** The declarations of a file, and what folds in it. */
+  /** List the declarations and the folds of a file. */
   outline: { request: OutlineRequest; answer: OutlineAnswer };
-  /** A text in the one layout of all programs; one with errors of syntax has none. */
+  /** Format a text; fails on errors of syntax. */
   format: { request: FormatRequest; answer: FormatAnswer };
-  /** What each stage has of an expression of the program. */
+  /** Find the lines of each stage that come from an expression of the program. */
   occurrences: { request: OccurrencesRequest; answer: OccurrencesAnswer };
   /** Run an entry point on one back end. */
   run: { request: RunRequest; answer: RunAnswer };
   /**
-   * Evaluate an expression over the definitions of a program, in the language of the program.
-   * Places in it are in the file `<expression>`.
+   * Evaluate an expression over the definitions of a program, in the program's language. Its places
+   * are in the file `<expression>`.
    */
   eval: { request: EvalRequest; answer: EvalAnswer };
   /** Run every stage on one input and compare the results. */
   validity: { request: ValidityRequest; answer: ValidityAnswer };
-  /** Inputs for an entry point, from sizes and a seed. */
+  /** Make random inputs for an entry point, from sizes and a seed. */
   generate: { request: GenerateRequest; answer: GenerateAnswer };
   /**
-   * Run an entry point in C, and measure its kernels, copies and allocations. Of CUDA the kernels
-   * run on the processor, each access watched, and what they fetch is counted.
+   * Run an entry point in C, and measure its kernels, copies and allocations. CUDA kernels run on
+   * the processor under observation; the sectors that they fetch are counted.
    */
   profile: { request: ProfileRequest; answer: ProfileAnswer };
-  /** Run an entry point by the interpreter of a stage, and tell what every statement gives. */
+  /** Run an entry point by the interpreter of a stage; record the values of all statements. */
   flow: { request: FlowRequest; answer: FlowAnswer };
-  /** Which statement hands which array, block or scalar on to which, at a stage. */
+  /** Return the dataflow graph of a stage: arrays, blocks and scalars between statements. */
   dataflow: { request: DataflowRequest; answer: DataflowAnswer };
-  /** Producers and consumers before fusion and after it, and why not where it was not done. */
+  /** Return producers and consumers before and after fusion, with reasons for refusals. */
   fusion: { request: FusionRequest; answer: FusionAnswer };
-  /** What another compiler makes of a target's text: assembly, PTX, SASS. Nothing is run. */
+  /** Return another compiler's output for a target's text: assembly, PTX, SASS. Nothing is run. */
   listing: { request: ListingRequest; answer: ListingAnswer };
-  /** The tests in a program's comments, in order; a block that is malformed is an error. */
+  /** List the tests in a program's comments, in order; a malformed block is an error. */
   tests: { request: TestsRequest; answer: TestsAnswer };
   /** Run one of a program's tests. */
   test: { request: TestRequest; answer: TestAnswer };
-  /** Foretell what one of a program's tests takes on a GPU. Nothing is run. */
+  /** Predict the time of one of a program's tests on a GPU. Nothing is run. */
   foretell: { request: ForetellRequest; answer: ForetellAnswer };
-  /** Measure one of a program's tests, once it has given what it should. */
+  /** Measure one of a program's tests, after checking its result. */
   bench: { request: BenchRequest; answer: BenchAnswer };
   /** Run the directives of a literate program. */
   literate: { request: LiterateRequest; answer: LiterateAnswer };
-  /** Blocks and arrays; an array's cells, or a kernel's, for given sizes. */
+  /** Describe blocks and arrays; an array's cells, or a kernel's, for given sizes. */
   memory: { request: MemoryRequest; answer: MemoryAnswer | CellsAnswer | ThreadsAnswer | BothAnswer };
-  /** Which blocks and arrays are needed where, and how many bytes that is. */
+  /** Return the lifetimes of blocks and arrays, and the bytes that are live. */
   lifetimes: { request: LifetimesRequest; answer: LifetimesAnswer };
-  /** Which blocks are needed at the same time, and which can share memory. */
+  /** Return which blocks are live at the same time, and which can share memory. */
   interference: { request: InterferenceRequest; answer: InterferenceAnswer };
-  /** Each change of layout, as three generations of index functions express it. */
+  /** Express each change of layout in three generations of index functions. */
   index_functions: { request: IndexFunctionsRequest; answer: IndexFunctionsAnswer };
-  /** The tree of code versions under their thresholds. */
+  /** Return the tree of code versions under their thresholds. */
   tuning: { request: TuningRequest; answer: TuningAnswer };
-  /** The sum types of the program's values, as constructors against the slots that they share. */
+  /** List the sum types of the program's values: constructors, and the slots that they share. */
   sums: { request: SumsRequest; answer: SumsAnswer };
-  /** Whether two LMADs ever share a cell, under assumptions. */
+  /** Decide whether two LMADs ever share a cell, under assumptions. */
   prove: { request: ProveRequest; answer: ProveAnswer };
-  /** The cells of LMADs for values of their names. */
+  /** List the cells of LMADs for values of their names. */
   cells: { request: CellsRequest; answer: CellsOfLmadsAnswer };
-  /** Attempts to build arrays in their places, and what had to be proved. */
+  /** List the attempts to build arrays in place, with their proof obligations. */
   attempts: { request: AttemptsRequest; answer: AttemptsAnswer };
-  /** What became of the check of each access to an array, and on what proof. */
+  /** List array accesses with the fate of each bounds check and its proof. */
   bounds: { request: BoundsRequest; answer: BoundsAnswer };
-  /** All that was proved of the program, for `stridescope verify`. */
+  /** Return all proofs about the program, for `stridescope verify`. */
   certificate: { request: CertificateRequest; answer: CertificateAnswer };
-  /** The steps of the thesis' NOOVERLAP for two LMADs, beside this prover and Z3. */
+  /** Trace the thesis' NOOVERLAP on two LMADs, beside this prover and Z3. */
   no_overlap: { request: NoOverlapRequest; answer: NoOverlapAnswer };
   /**
-   * What each access of the CUDA program costs, from the index functions alone. Nothing is run, so
-   * that sizes may be as large as on a device.
+   * Predict the cost of each access of the CUDA program from the index functions alone. Nothing is
+   * run, so sizes may be as large as on a device.
    */
   accesses: { request: AccessesRequest; answer: AccessesAnswer };
-  /** As `accesses`, and what is seen in a run on the processor, where there is a C++ compiler. */
+  /** Predict as `accesses` does, and observe a run on the processor, given a C++ compiler. */
   observe: { request: ObserveRequest; answer: AccessesAnswer };
-  /** What each place of the source costs: copies, sectors of a GPU, checks; worst first. */
+  /** List the costs of each place of the source: copies, GPU sectors, checks; worst first. */
   costs: { request: CostsRequest; answer: CostsAnswer };
-  /** Read the file of a lesson or a puzzle, and measure what it asks for. */
+  /** Read the file of a lesson or a puzzle, and measure its number. */
   lesson: { request: LessonRequest; answer: LessonAnswer };
   /**
    * Score a program as the solution of a puzzle, and compare it with the puzzle's own program. The
-   * puzzle says how it is compiled. Both programs are run by the reference interpreter, on the
-   * inputs of the puzzle and on generated ones.
+   * puzzle gives the options. Both programs are run by the reference interpreter, on the inputs of
+   * the puzzle and on generated ones.
    */
   solve: { request: SolveRequest; answer: SolveAnswer };
 }

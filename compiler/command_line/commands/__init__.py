@@ -1,1 +1,1 @@
-"""A file for each command: `add_options(to)` adds its options, `run(args)` answers its status."""
+"""One file for each command: `add_options(to)` adds its options, `run(args)` returns its status."""

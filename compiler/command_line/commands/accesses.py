@@ -1,4 +1,4 @@
-"""`stridescope accesses`: what each access costs on a GPU."""
+"""`stridescope accesses`: predict or observe the cost of each memory access on a GPU."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def add_options(to: LateParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Those that waste most come first. Of a program that fails, or faults, the status is 1."""
+    """Print the accesses, the most wasteful first; return 1 if the program fails or faults."""
     program = program_of(args)
     of = on_inputs(program, args, input_bytes(args.input) if args.input else None)
     answer = (

@@ -1,4 +1,4 @@
-"""`stridescope attempts`: which arrays are built in their places, and why others are not."""
+"""`stridescope attempts`: list arrays that are built in place, and reasons for the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`stridescope bounds`: which checks of indices are proved, made once, or made each time."""
+"""`stridescope bounds`: list bounds checks as proved, hoisted, or made each time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`stridescope explain`: print what a code means, or what a rule does."""
+"""`stridescope explain`: print the meaning of a code or a rule."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def add_options(to: LateParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what a code means or a rule does, or list all codes. Raises UsageError."""
+    """Print a code or a rule, or list all codes. Raises UsageError."""
     found = CODES.get(args.code.upper())
     if args.code and found is None:
         if args.code in switches.IDS:

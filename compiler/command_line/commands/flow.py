@@ -1,4 +1,4 @@
-"""`stridescope flow`: what each statement of a stage gives in a run, step by step."""
+"""`stridescope flow`: print the values of each statement of a stage in a run, step by step."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def add_options(to: LateParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Each step has the line of its statement in the text that `show --stage` prints."""
+    """Print the steps, each with its statement's line in the text that `show --stage` prints."""
     program = program_of(args)
     of = on_inputs(program, args, input_bytes(args.input) if args.input else None)
     answer = flowing(flows.FlowRequest(*program, **of, stage=args.stage))

@@ -1,4 +1,4 @@
-"""`stridescope fmt`: lay programs out in one way, in their files."""
+"""`stridescope fmt`: format programs in their files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`stridescope lsp`: answer an editor, as a language server."""
+"""`stridescope lsp`: run the language server for editors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def add_options(to: LateParser) -> None:
 
 
 def run(_: argparse.Namespace) -> int:
-    """Become the language server. It needs what only those install who want it."""
+    """Replace this process by the language server, which needs the extra `lsp`."""
     if importlib.util.find_spec("pygls"):
         os.execv(sys.executable, [sys.executable, "-m", "compiler.editor.lsp"])
     sys.stderr.write("There is no `pygls`: install it with `pip install 'stridescope[lsp]'`.\n")

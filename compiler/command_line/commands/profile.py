@@ -1,4 +1,4 @@
-"""`stridescope profile`: print which lines and kernels take the time of a run."""
+"""`stridescope profile`: print the time or the memory traffic of a run by line and kernel."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def add_options(to: LateParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Of a CUDA program that does what none may do the status is 1."""
+    """Print a profile; return 1 for a CUDA program that faults or gives no result."""
     program = program_of(args)
     if args.backend == C.id:
         asked = OfProgram(*program)

@@ -1,4 +1,4 @@
-"""`stridescope prove`: whether two LMADs share a cell."""
+"""`stridescope prove`: decide whether two LMADs share a cell."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _three_ways(given: Json, *, as_json: bool) -> int:
-    """Print what the thesis' procedure, this prover and Z3 each say."""
+    """Print the verdicts of the thesis' procedure, of this prover and of Z3."""
     asked = checked(proofs.NO_OVERLAP, given, own=True)
     answer = three_ways.three_ways(proofs.NoOverlapRequest(**asked))
     if as_json:

@@ -112,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _stream(program: Program, args: argparse.Namespace) -> int:
-    """Of `run`, on files that are read window by window."""
+    """Run a FlatPack program on files that are read window by window."""
     source, options, files, main = program
     given = ("entry", "stage", "generate", "certificate", "sanitize", "tuning")
     if other := next((name for name in given if getattr(args, name)), ""):
@@ -144,7 +144,7 @@ def _stream(program: Program, args: argparse.Namespace) -> int:
 
 
 def _evaluate(args: argparse.Namespace) -> int:
-    """Of `run`, with an expression instead of an entry point."""
+    """Evaluate an expression."""
     given = ("entry", "stage", "input", "generate", "binary", "certificate")
     if other := next((name for name in given if getattr(args, name)), ""):
         raise UsageError(f"`--{other}` does not go together with `--expression`.")
@@ -165,5 +165,5 @@ def _evaluate(args: argparse.Namespace) -> int:
 
 
 def _traced(file: str, place: programs.Traced, text: str) -> None:
-    """Show what `trace` was given, as it comes."""
+    """Print a traced value as it arrives."""
     print(f"{file}:{places_text(place['src'])}: {place['function']}: {text}", file=sys.stderr)

@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _index_functions(program: Program, args: argparse.Namespace) -> int:
-    """Of `show`: the changes of layout, as some generations of index functions have them."""
+    """Print the changes of layout as the chosen generations of index functions express them."""
     answer = explanations.index_functions(storage.IndexFunctionsRequest(*program))
     if args.json:
         print(json.dumps(answer, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""`stridescope verify`: check a certificate, by the checker alone."""
+"""`stridescope verify`: check a certificate with the checker alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def add_options(to: LateParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Ask the checker alone: nothing else of the compiler has a say. Raises InputError."""
+    """Check a certificate with the checker alone, and print its claims. Raises InputError."""
     data = (
         sys.stdin.buffer.read(MOST_BYTES)
         if args.file == "-"

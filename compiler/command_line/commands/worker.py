@@ -20,7 +20,7 @@ def add_options(to: LateParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Answer until the input ends."""
+    """Answer requests until the input ends."""
     if args.with_parent:
         worker.end_with_parent()
     worker.serve(sys.stdin.buffer, sys.stdout.buffer)
