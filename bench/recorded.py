@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.machine import RESULTS, ROOT, describe
+from compiler.base.stack import seldom_look_for_garbage
 from testing.record import Row, Rows, Subject, add, load
 
 FILE = RESULTS / "campaign.json"
@@ -29,8 +30,9 @@ Work = Callable[[Any], dict[tuple[str, str], Row]]
 
 
 def prepare() -> None:
-    """Deep recursion, and libraries in a folder that goes away."""
+    """Deep recursion, little looking for garbage, and libraries in a folder that goes away."""
     sys.setrecursionlimit(100_000)
+    seldom_look_for_garbage()
     os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="campaign-")
 
 

@@ -44,6 +44,8 @@ from testing.outcomes import Outcome, is_limit, kind, outcome
 BATCH = 20
 """Programs in a batch."""
 STATEMENTS = 6
+SHARES = (8, 8, 4, 2, 1, 1)
+"""Of programs of 1 to 6 statements, in `short`: time goes with the length."""
 SECONDS = 60.0
 """For one run in C."""
 SMALL = 2000
@@ -62,8 +64,15 @@ def _of_all_kinds(seed: int, name: str = "main") -> Generated:
     return Generated(seed, name, source, [made.inputs])
 
 
+def _short(seed: int, name: str = "main") -> Generated:
+    """A program as by `storage`, mostly of one or two statements outside of loops."""
+    statements = random.Random(f"statements {seed}").choices((1, 2, 3, 4, 5, 6), SHARES)[0]
+    return storage.program(seed, name, statements)
+
+
 GENERATORS = {
     "storage": storage.program,
+    "short": _short,
     "buffers": buffers.program,
     "extremes": extremes.program,
     "guards": guards.program,
