@@ -234,6 +234,12 @@ BY_RULE: dict[str, Tiny] = {
     "fuse/cut-map": Tiny(
         "entry main (xs: [6]i32) = (map (\\x -> x * x) xs)[1:4]", "[1, 2, 3, 4, 5, 6]"
     ),
+    "fuse/rows-view": Tiny(
+        "entry main [n][m] (xs: *[n][m][m]i32) =\n"
+        "  let sums = map (\\ys -> map i32.sum ys) (map transpose xs)\n"
+        "  in xs with [0, 0] = sums[0]",
+        "[[[1, 2], [3, 4]]]",
+    ),
     "fuse/transpose-map": Tiny(
         "entry main [n][m] (xss: [n][m]i32) = map i32.sum (transpose (map (map (* 2)) xss))",
         "[[1, 2], [3, 4]]",

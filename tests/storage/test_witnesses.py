@@ -11,6 +11,7 @@ import pytest
 from compiler.driver.pipeline import Compilation
 from compiler.ir import values
 from compiler.semantics import interp
+from compiler.storage.short_circuit import trial
 from testing.attempts import attempts
 from testing.refusals import programs
 from testing.witnesses import judged, measure, refusals
@@ -178,3 +179,18 @@ entry main [n] (xs: *[n]i32) (zs: [2]i32) (k: i64): (*[n]i32, i32) =
   let old = xs[x]
   in (xs with [0:2] = new, old)
 """
+
+
+SLOW = """
+entry main [n] (xs: *[n][20]i32): *[n][20]i32 =
+  let new = map (\\j -> xs[0, (j + 1) % 20] + xs[0, j]) (iota 20)
+  let xs = xs with [0] = new
+  in loop xs for i < 12000 do xs with [0, i % 20] = xs[0, (i + 1) % 20] + 1
+"""
+
+
+def test_a_clash_at_the_beginning_of_a_long_run_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "_WHOLE_SECONDS", 60.0)
+    one = refused(SLOW)
+    assert one["witness"] is not None
+    assert "would overwrite" in one["because"]

@@ -1,6 +1,7 @@
 """Fusion: parallel operators that pass arrays to each other, or read the same, become one.
 
-In every body, outermost first, after views of what maps make moved to their inputs (`pull.py`):
+In every body, outermost first, after maps that only reorder rows became views (`row_views.py`), and
+views of what maps make moved to their inputs (`pull.py`):
 
 1. producers with a single reader go into it (`vertical.py`);
 2. maps that only make integers wider go into each of their readers (`wider.py`);
@@ -43,6 +44,8 @@ from compiler.optimise.fuse.graph import Graph, Node
 from compiler.optimise.fuse.horizontal import RULE as SIDE_BY_SIDE
 from compiler.optimise.fuse.pull import RULES as PULLS
 from compiler.optimise.fuse.pull import pull_views
+from compiler.optimise.fuse.row_views import RULE as ROWS_VIEW
+from compiler.optimise.fuse.row_views import row_views
 from compiler.optimise.fuse.vertical import RULES as INTO_READER
 from compiler.optimise.fuse.vertical import reads_repeatedly, repeated, rule_for
 from compiler.optimise.fuse.wider import RULE as WIDER
@@ -100,6 +103,7 @@ def _stms(
 ) -> tuple[Stm, ...]:
     """Fuse in these statements, then inside each of them."""
     before = stms
+    stms = row_views(stms, results, found, ctx)
     stms = pull_views(stms, results, found, ctx)
     if sum(type(stm.exp) in _SOACS for stm in stms) > 1:
         stms = _fuse_level(Graph(stms, results, found, own), stms, ctx)
@@ -262,6 +266,6 @@ FUSE = Pass(
     "fuse",
     "Joins parallel operators that pass arrays to each other or read the same array.",
     fuse,
-    (*PULLS, *INTO_READER, SIDE_BY_SIDE, WIDER),
+    (ROWS_VIEW, *PULLS, *INTO_READER, SIDE_BY_SIDE, WIDER),
     optional=True,
 )

@@ -54,7 +54,9 @@ FREE = 1 << 40
 RUNS = 12
 """Inputs that one attempt is tried on."""
 _RUN_SECONDS, _RUN_BYTES = 0.25, 1 << 20
-_ELEMENTS = 1 << 10
+_WHOLE_SECONDS = 3.0
+"""For a run to the end of a program in which a cell is known to meet: what is written early, early."""
+_ELEMENTS = 1 << 12
 """Of one array that a run is given."""
 _CELLS = 1 << 8
 """Larger sets of cells are not compared before a run."""
@@ -272,12 +274,11 @@ class Trials:
         prog, attempt = found
         destination = attempt.source if attempt.rule is IN_PLACE_MAP else attempt.destination
         for fun, inputs, args in self.inputs(self.attempts[number]):
-            if self._end(Watch(self.prog), fun, args) is not None:
-                continue
             try:
                 self._end(Watch(prog, frozenset(attempt.moved), destination), fun, args)
             except _Met as met:
-                return Clash(met.cell, met.write, met.use, _visible(fun, inputs), args)
+                if self._end(Watch(self.prog), fun, args, _WHOLE_SECONDS) is None:
+                    return Clash(met.cell, met.write, met.use, _visible(fun, inputs), args)
         return None
 
     def stop(self, number: int) -> Stop | None:
@@ -297,10 +298,12 @@ class Trials:
         )
 
     @staticmethod
-    def _end(watch: Watch, fun: Function, args: Sequence[Value]) -> CompileError | None:
+    def _end(
+        watch: Watch, fun: Function, args: Sequence[Value], seconds: float = _RUN_SECONDS
+    ) -> CompileError | None:
         """Run an entry point; the error that it ends in, if any."""
         try:
-            within(_RUN_SECONDS, lambda: heap.execute(watch, watch.funs[fun.name], args))
+            within(seconds, lambda: heap.execute(watch, watch.funs[fun.name], args))
         except CompileError as error:
             return error
         return None
