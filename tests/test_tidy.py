@@ -242,6 +242,7 @@ PLAIN = (
     "compiler/dialect/",
     "compiler/driver/",
     "compiler/editor/",
+    "compiler/ir/",
     "compiler/notebooks/",
     "compiler/protocol/",
 )

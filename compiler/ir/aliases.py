@@ -1,4 +1,4 @@
-"""What an expression consumes, and which arrays its results may share memory with.
+"""Compute the arrays that an expression consumes, and the aliases of its results.
 
 A consumed array must not be used after the statement. A result aliases an operand if it may be a
 view of it; results of `Update`, `Scatter`, .. take the place of the operand that they consume.
@@ -19,16 +19,16 @@ NOTHING: Sources = frozenset()
 _SCALARS = frozenset(ir.SE_NODES)
 Funs = Mapping[str, ir.Function]
 _VIEWS: Mapping[type, str] = ir.CORE.trait("views")
-"""The classes of views, each with the field that has the array."""
+"""Classes of views, each with the field that names the array."""
 _OVERWRITES = {cls: path.split(".") for cls, path in ir.CORE.trait("overwrites").items()}
 
 
 Effect = tuple[tuple[Name, ...], tuple[Sources, ...]]
-"""What is consumed, and what each result may be a view of (nothing at all: an empty tuple)."""
+"""Consumed arrays, and for each result the arrays that it may alias (empty tuple: none at all)."""
 
 
 class Effects:
-    """Of what has bodies: who walks a program asks at each level, but each is looked at once.
+    """Cached effects of expressions with bodies: each nesting level is analysed once.
 
     `funs` must hold the functions that are called.
     """
@@ -38,18 +38,18 @@ class Effects:
         self._found: dict[int, tuple[ir.Exp, Effect]] = {}
 
     def consumed(self, exp: ir.Exp) -> tuple[Name, ...]:
-        """The arrays that `exp` consumes, bound outside it."""
+        """Return the arrays bound outside `exp` that it consumes."""
         return self.of(exp)[0]
 
     def aliases(self, stm: ir.Stm) -> tuple[Sources, ...]:
-        """For each name of the pattern, the arrays bound before that it may be a view of.
+        """Return for each name of the pattern the arrays bound before that it may alias.
 
-        Only direct ones: the aliases of those are not followed. Nothing for scalars and blocks.
+        Direct aliases only, not the aliases of those. Nothing for scalars and blocks.
         """
         return _by_name(stm, self.of(stm.exp)[1])
 
     def of(self, exp: ir.Exp) -> Effect:
-        """Both at once, since each needs the other for bodies inside."""
+        """Return consumed arrays and aliases; for nested bodies each depends on the other."""
         if type(exp) not in NESTED:
             return _effects(exp, self)
         found = self._found.get(id(exp))
@@ -59,21 +59,21 @@ class Effects:
 
 
 def consumed(exp: ir.Exp, funs: Funs | None = None) -> tuple[Name, ...]:
-    """As `Effects.consumed`, of one expression."""
+    """Return the arrays that one expression consumes; see `Effects.consumed`."""
     return Effects(funs).consumed(exp)
 
 
 def aliases(stm: ir.Stm, funs: Funs | None = None) -> tuple[Sources, ...]:
-    """As `Effects.aliases`, of one statement."""
+    """Return the aliases of one statement; see `Effects.aliases`."""
     return Effects(funs).aliases(stm)
 
 
 def of_body(
     stms: tuple[ir.Stm, ...], results: tuple[ir.Operand, ...] = (), funs: Funs | None = None
 ) -> Effect:
-    """What a body consumes, and what its results may be views of: arrays bound outside of it.
+    """Return the outer arrays that a body consumes, and those that its results may alias.
 
-    Through views as well: `let ys = xs[1:] in ys` may be a view of `xs`.
+    Follows views: `let ys = xs[1:] in ys` may alias `xs`.
     """
     return _of_body(stms, results, Effects(funs))
 
@@ -94,16 +94,16 @@ def _of_body(stms: tuple[ir.Stm, ...], results: tuple[ir.Operand, ...], effects:
 
 
 def read(exp: ir.Exp, funs: Funs | None = None) -> frozenset[Name]:
-    """What `exp` uses beside what it consumes: a name may stand for both in one statement."""
+    """Return the names that `exp` uses other than by consuming; one name may be both."""
     return frozenset(free(_without_consumed(exp, funs))) - {_NOBODY}
 
 
 _NOBODY: Name = ""
-"""Stands where a consumed array stood."""
+"""Placeholder for a consumed array."""
 
 
 def _without_consumed(exp: ir.Exp, funs: Funs | None) -> ir.Exp:
-    """An expression without the operands that it consumes; what its bodies consume stays."""
+    """Replace the consumed operands of an expression; nested bodies are left alone."""
     match exp:
         case ir.Update():
             return replace(exp, array=_NOBODY)
@@ -132,7 +132,7 @@ def _without_consumed(exp: ir.Exp, funs: Funs | None) -> ir.Exp:
 
 
 def without_accumulators(node: Node) -> Node:
-    """A node whose statements push to nothing: what it uses other than as an accumulator."""
+    """Remove the destinations of all pushes in a node."""
 
     def quiet(exp: ir.Exp) -> ir.Exp:
         return replace(exp, dests=()) if isinstance(exp, ir.Push) else rewrite(exp, parts)
@@ -142,7 +142,7 @@ def without_accumulators(node: Node) -> Node:
 
 
 def _kept_arrays(fn: ir.Lambda, arrays: tuple[Name, ...]) -> tuple[Name, ...]:
-    """The arrays whose rows a lambda does not overwrite."""
+    """Return the arrays whose rows a lambda does not overwrite."""
     gone = consumed_params(fn)
     return tuple(a for p, a in zip(fn.params, arrays, strict=False) if p.name not in gone)
 
@@ -154,12 +154,12 @@ def _only_operators(exp: ir.Hist | ir.SegHist) -> tuple[ir.HistOp, ...]:
 def _shared_operands(
     params: tuple[ir.Param, ...], given: tuple[ir.Operand, ...]
 ) -> tuple[ir.Operand, ...]:
-    """What is given to parameters that are not unique."""
+    """Return the operands of parameters that are not unique."""
     return tuple(v for p, v in zip(params, given, strict=True) if not p.unique)
 
 
 def consumed_params(fn: ir.Lambda) -> frozenset[Name]:
-    """The parameters of which a lambda overwrites what they stand for."""
+    """Return the parameters whose arguments a lambda consumes."""
     if not any(isinstance(p.type, ir.Array) for p in fn.params):
         return frozenset()
     taken = of_body(fn.body.stms)[0]
@@ -167,9 +167,9 @@ def consumed_params(fn: ir.Lambda) -> frozenset[Name]:
 
 
 def roots_of(stms: tuple[ir.Stm, ...]) -> tuple[dict[Name, Sources], Sources]:
-    """For each name of a body the arrays that it may be a view of, and those that are consumed.
+    """Return the transitive aliases of each name of a body, and the consumed arrays.
 
-    Through all views, itself included: two names may share memory if their sets do.
+    A name is among its own roots: two names may share memory if their sets intersect.
     """
     roots: dict[Name, Sources] = {}
     gone: set[Name] = set()
@@ -186,13 +186,13 @@ def roots_of(stms: tuple[ir.Stm, ...]) -> tuple[dict[Name, Sources], Sources]:
 
 
 def viewed(exp: ir.Exp) -> Name | None:
-    """The array that an expression is a view of; None if it is no view."""
+    """Return the array that an expression is a view of, or None."""
     field = _VIEWS.get(type(exp))
     return None if field is None else getattr(exp, field)
 
 
 def overwritten(exp: ir.Exp) -> tuple[Name, ...]:
-    """The arrays that an expression writes to itself; what its bodies overwrite is left out."""
+    """Return the arrays that an expression itself overwrites; nested bodies are ignored."""
     path = _OVERWRITES.get(type(exp))
     if path is None:
         return ()
@@ -203,7 +203,7 @@ def overwritten(exp: ir.Exp) -> tuple[Name, ...]:
 
 
 def _parts(node: object, field: str) -> tuple[Any, ...]:
-    """What a field has, which not all results of a kernel have: nothing, one or several."""
+    """Return a field as a tuple; empty if the node lacks it."""
     value = getattr(node, field, ())
     return value if isinstance(value, tuple) else (value,)
 
@@ -246,13 +246,13 @@ def _by_name(stm: ir.Stm, found: tuple[Sources, ...]) -> tuple[Sources, ...]:
 def _by_branches(then: ir.Body, orelse: ir.Body, effects: Effects) -> Effect:
     first, one = _of_body(then.stms, then.results, effects)
     second, other = _of_body(orelse.stms, orelse.results, effects)
-    # What one branch consumes is the statement's own, if the other returns it as it is.
+    # An array consumed by one branch and returned by the other belongs to the statement.
     gone = frozenset(first + second)
     return first + second, tuple((a | b) - gone for a, b in zip(one, other, strict=True))
 
 
 def _by_lambda(fn: ir.Lambda, arrays: tuple[Name, ...], effects: Effects) -> tuple[Name, ...]:
-    """A lambda that consumes its parameter consumes the array whose rows it takes."""
+    """Return the arrays that a lambda consumes: those whose rows it consumes."""
     if not fn.body.stms:
         return ()
     row_of = {p.name: array for p, array in zip(fn.params, arrays, strict=False)}
@@ -279,7 +279,7 @@ def _by_loop(
 def _around(
     params: tuple[ir.Param, ...], start: Mapping[Name, Sources], ends: tuple[Sources, ...]
 ) -> tuple[Sources, ...]:
-    """What a loop's results may be views of, after any number of iterations."""
+    """Return the aliases of a loop's results after any number of iterations (fixed point)."""
     end_of = {param.name: names for param, names in zip(params, ends, strict=True)}
     result = []
     for param, names in zip(params, ends, strict=True):

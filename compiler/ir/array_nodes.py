@@ -1,4 +1,4 @@
-"""Array operations of the core language: parts, views, updates, and what makes arrays."""
+"""Array operations of the core language: indices, views, updates, and constructors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler.ir.scalar_nodes import CORE, SE, Operand
 @CORE.node()
 @dataclass(frozen=True, slots=True)
 class DimFix:
-    """One position."""
+    """A single position."""
 
     at: SE
 
@@ -24,12 +24,12 @@ class DimFix:
 
     @property
     def counts(self) -> tuple[Poly, ...]:
-        """Nothing: the dimension goes."""
+        """No sizes: the dimension disappears."""
         return ()
 
     @property
     def strides(self) -> tuple[SE, ...]:
-        """Nothing: the dimension goes."""
+        """No strides: the dimension disappears."""
         return ()
 
 
@@ -44,12 +44,12 @@ class DimSlice:
 
     @property
     def counts(self) -> tuple[Poly, ...]:
-        """The size of the one dimension that stays."""
+        """Size of the remaining dimension."""
         return (self.count,)
 
     @property
     def strides(self) -> tuple[SE, ...]:
-        """The stride of the one dimension that stays."""
+        """Stride of the remaining dimension."""
         return (self.stride,)
 
 
@@ -58,8 +58,8 @@ class DimSlice:
 class DimLmad:
     """The positions of an LMAD, `start + {(counts_0 : strides_0), ..}`, at least two dimensions.
 
-    The dimension that it indexes becomes as many as the LMAD has (thesis, section 3.3). In an
-    `Update` no position may come twice; an `Assert` stands before where that is not plain.
+    The indexed dimension is replaced by those of the LMAD (thesis, section 3.3). In an `Update` no
+    position may occur twice; where that is not evident, an `Assert` precedes it.
     """
 
     start: SE
@@ -68,13 +68,13 @@ class DimLmad:
 
 
 DimIndex = DimFix | DimSlice | DimLmad
-"""Each has a `start` (i64), and `counts` and `strides`, one of each per dimension that results."""
+"""Has a `start` (i64), and one of `counts` and `strides` per resulting dimension."""
 
 
 @CORE.node("{array}[{at:index}]", fails=Fails.OUTSIDE)
 @dataclass(frozen=True, slots=True)
 class Index:
-    """The scalar `array[at..]`, all dimensions given."""
+    """Scalar `array[at..]`, all dimensions given."""
 
     array: Name
     at: tuple[SE, ...]
@@ -83,7 +83,7 @@ class Index:
 @CORE.node("{array}[{dims}]", fails=Fails.OUTSIDE, views="array")
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A view of `array`: one `DimIndex` per dimension, not all of them a `DimFix`."""
+    """A view of `array`: one `DimIndex` per dimension, at least one not a `DimFix`."""
 
     array: Name
     dims: tuple[DimIndex, ...]
@@ -114,7 +114,7 @@ class Rearrange:
 @CORE.node("reshape({shape:shape}, {array})", fails=Fails.COUNT, views="array")
 @dataclass(frozen=True, slots=True)
 class Reshape:
-    """The same elements in row-major order under a shape of equal product; a view if possible."""
+    """Same elements in row-major order under a shape of equal product; a view if possible."""
 
     shape: tuple[Poly, ...]
     array: Name
@@ -131,7 +131,7 @@ class Copy:
 @CORE.node("concat({arrays})", fails=Fails.NEVER, called="the concatenation")
 @dataclass(frozen=True, slots=True)
 class Concat:
-    """The arrays one after another along dimension 0."""
+    """Arrays concatenated along dimension 0."""
 
     arrays: tuple[Name, ...]
 
@@ -144,7 +144,7 @@ class Concat:
 )
 @dataclass(frozen=True, slots=True)
 class Iota:
-    """`start + i*step` for `i < count`, at an integer type."""
+    """Elements `start + i*step` for `i < count`, of an integer type."""
 
     count: Poly
     start: SE
@@ -164,7 +164,7 @@ class Replicate:
 @CORE.node("scratch({shape:shape}{prim})", fails=Fails.SIZE)
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """An array of that type with any contents; every element is written before it is read."""
+    """An uninitialised array; every element is written before it is read."""
 
     prim: Prim
     shape: tuple[Poly, ...]

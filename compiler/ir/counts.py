@@ -1,4 +1,4 @@
-"""How many operators, allocations and copies a program has."""
+"""Count operators, allocations and copies of a program."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _COUNTED: dict[type, str] = {
 
 
 def counts(prog: ir.Prog) -> dict[str, int]:
-    """The number of statements of each kind, by the kind's name, and `copy`.
+    """Return the number of statements of each kind, by lower-case class name, and `copy`.
 
-    A copy is a statement that moves an array's elements to other memory: a `Copy`, an update with
-    an array, a concatenation; with memory, those (and kernel results) whose source does not lie
-    where the result does already.
+    A copy is a statement that moves an array's elements: a `Copy`, an update with an array, a
+    concatenation; with memory, those (and kernel results) whose source is not already at the place
+    of the result.
     """
     found = dict.fromkeys((*_COUNTED.values(), "copy"), 0)
     types = _types(prog)
@@ -61,7 +61,7 @@ def counts(prog: ir.Prog) -> dict[str, int]:
 
 
 def _types(prog: ir.Prog) -> dict[Name, ir.Type]:
-    """The type of every name that has memory."""
+    """Return the type of every name that has memory."""
     found: dict[Name, ir.Type] = {}
     for fun in prog.funs:
         for param in fun.params:
@@ -76,7 +76,7 @@ def _types(prog: ir.Prog) -> dict[Name, ir.Type]:
 
 
 def is_copy(stm: ir.Stm, types: dict[Name, ir.Type], known: Known) -> bool:
-    """Whether a statement moves an array's elements; `types` are those of all arrays."""
+    """True if a statement moves an array's elements; `types` are those of all arrays."""
     exp = stm.exp
     if isinstance(exp, ir.SegMapping):
         return _moves_result(stm, exp, types, known)
@@ -106,7 +106,7 @@ def _binding(name: Name, types: dict[Name, ir.Type]) -> ir.MemBind | None:
 def _at(
     target: ir.MemBind | None, dims: tuple[ir.DimIndex, ...], part: ir.MemBind | None, known: Known
 ) -> bool:
-    """Whether an array lies exactly where that slice of another one does."""
+    """True if an array is bound exactly to that slice of another one."""
     if target is None or part is None or target.block != part.block:
         return False
     lmad = sliced_poly(target.lmad, dims)
@@ -114,7 +114,7 @@ def _at(
 
 
 def _joined(target: ir.MemBind, exp: ir.Concat, types: dict[Name, ir.Type], known: Known) -> bool:
-    """Whether all parts of a concatenation lie there already."""
+    """True if all operands of a concatenation are already in place."""
     start = Poly.const(0)
     for name in exp.arrays:
         kind = types.get(name)
@@ -130,7 +130,7 @@ def _joined(target: ir.MemBind, exp: ir.Concat, types: dict[Name, ir.Type], know
 def _moves_result(
     stm: ir.Stm, exp: ir.SegMapping, types: dict[Name, ir.Type], known: Known
 ) -> bool:
-    """Whether a kernel's thread copies an array into its row of a result (only with memory)."""
+    """True if a thread copies an array into its row of a result (only with memory)."""
     skip = 0 if isinstance(exp, ir.SegMap) else sum(len(op.neutral) for op in exp.ops)
     indices = tuple(Poly.var(index) for index, _ in exp.space.dims)
     for param, result in zip(stm.pat[skip:], exp.body.results[skip:], strict=True):

@@ -1,4 +1,4 @@
-"""External values for an entry point's parameters, with the sizes that follow from their shapes."""
+"""Bind external values to the parameters of an entry point, and infer sizes from their shapes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from compiler.ir.values import Value, type_text
 
 
 def find(prog: Prog, entry: str) -> Function:
-    """The entry point of that name; raises UsageError that lists the known ones."""
+    """Return the entry point of that name. Raises UsageError that lists the known ones."""
     for fun in prog.funs:
         if fun.entry and fun.name == entry:
             return fun
@@ -25,12 +25,12 @@ def find(prog: Prog, entry: str) -> Function:
 
 
 def external(fun: Function) -> list[Param]:
-    """The parameters that a caller from outside gives: neither sizes that follow, nor blocks."""
+    """Return the parameters given by an external caller: no implicit sizes, no blocks."""
     return [p for p in fun.params[fun.implicit :] if isinstance(p.type, Scalar | Array)]
 
 
 def bind(fun: Function, args: Sequence[Value]) -> dict[Name, Value]:
-    """The value of each parameter that is not a block, implicit sizes included.
+    """Return the value of each parameter that is not a block, implicit sizes included.
 
     Raises InputError for a wrong number, type, rank or shape.
     """
@@ -46,7 +46,10 @@ def bind(fun: Function, args: Sequence[Value]) -> dict[Name, Value]:
 
 
 def check_types(fun: Function, args: Sequence[Value]) -> dict[Name, Value]:
-    """The values of external parameters. Raises InputError for a wrong number, type or rank."""
+    """Return the values of external parameters.
+
+    Raises InputError for a wrong number, type or rank.
+    """
     params = external(fun)
     if len(args) != len(params):
         listed = ", ".join(f"{base_of(p.name)}: {_wanted(p)}" for p in params)
@@ -60,7 +63,7 @@ def check_types(fun: Function, args: Sequence[Value]) -> dict[Name, Value]:
 
 
 def completed(fun: Function, found: Sequence[Value | None]) -> list[Value]:
-    """Arguments with zeros where there is None, in the sizes that the others tell, or in none.
+    """Replace missing arguments by zeros, of the sizes that the others imply (else empty).
 
     Raises InputError as `bind` does.
     """
@@ -76,7 +79,7 @@ def completed(fun: Function, found: Sequence[Value | None]) -> list[Value]:
 
 
 def _zeros(param: Param, known: dict[Name, int]) -> Value:
-    """The value of a parameter that nothing reads; a size that is not known is 0."""
+    """Return zeros for an unread parameter; unknown sizes are 0."""
     shape = param.type.shape if isinstance(param.type, Array) else ()
     sizes = {name: known.get(name, 0) for size in shape for name in size.names()}
     prim = param.type.prim if isinstance(param.type, Scalar | Array) else "bool"
@@ -84,10 +87,9 @@ def _zeros(param: Param, known: dict[Name, int]) -> Value:
 
 
 def visible_results(fun: Function) -> list[int]:
-    """The positions of the results that a caller from outside sees.
+    """Return the positions of the results that an external caller sees.
 
-    Blocks are not among them, nor sizes that later results' types mention: those follow from
-    shapes.
+    Leaves out blocks, and sizes that types of later results mention: those follow from shapes.
     """
     later: set[Name] = set()
     seen: list[int] = []
@@ -102,12 +104,12 @@ def visible_results(fun: Function) -> list[int]:
 
 
 def sizes_of(env: dict[Name, Value]) -> dict[Name, int]:
-    """The i64 scalars among values, as ints."""
+    """Return the i64 scalars among values, as ints."""
     return {k: int(v) for k, v in env.items() if not v.shape and v.dtype == np.int64}
 
 
 def _sizes(fun: Function, params: Sequence[Param], env: dict[Name, Value]) -> dict[Name, int]:
-    """The value of every size; raises if two arrays do not agree."""
+    """Return the value of every size. Raises InputError if two arrays disagree."""
     known = sizes_of(env)
     source: dict[Name, str] = {name: f"`{base_of(name)}`" for name in known}
     pairs = [
@@ -134,7 +136,7 @@ def _sizes(fun: Function, params: Sequence[Param], env: dict[Name, Value]) -> di
 def _solve(
     size: Poly, extent: int, known: dict[Name, int], source: dict[Name, str], owner: str
 ) -> None:
-    """Learn the one unknown of a size in which it is linear, such as `n + 1` or `2*n`."""
+    """Solve a size that is linear in its one unknown, such as `n + 1` or `2*n`."""
     unknown = [name for name in size.names() if name not in known]
     if len(unknown) != 1:
         return
@@ -174,7 +176,7 @@ def _check_type(param: Param, arg: Value) -> None:
 
 
 def check_extent(named: str, arg: Value) -> None:
-    """Refuse an array of which the compiler takes for granted that nobody has it.
+    """Refuse an array larger than the compiler assumes any input to be.
 
     Raises InputError. See Note [Sizes of arrays] in `analysis/facts.py`.
     """
@@ -190,7 +192,7 @@ def _wanted(param: Param) -> str:
 
 
 def _readable(size: Poly) -> str:
-    """A size with the names that the author used."""
+    """Format a size with the names of the source program."""
     return str(size.subst({name: Poly.var(base_of(name)) for name in size.names()}))
 
 

@@ -1,4 +1,4 @@
-"""When expressions fail: a trait of each node, which `analysis/effects.py` asks."""
+"""Failure modes of expressions: a trait of each node, used by `analysis/effects.py`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Fails(Enum):
-    """When an expression fails whose scalar expressions and bodies do not."""
+    """Failure mode of an expression whose scalar operands and bodies do not fail."""
 
     NEVER = "it has a value"
     OUTSIDE = "a position may be outside of the array"

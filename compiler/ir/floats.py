@@ -1,10 +1,9 @@
-"""The functions of floating-point numbers on NumPy values, rounded as well as they can be.
+"""Floating-point functions on NumPy values, rounded as accurately as possible.
 
-For f16 and f32 they are correctly rounded: computed as f64, and where the error of that could
-matter, some ten values in a million, once more to as many bits as it takes (`rounding.py`). For f64
-they are computed with the more digits of the machine's `long double` and rounded: they are within
-0.51 units in the last place where that has 64 bits or more, as on Linux. Elsewhere they are as good
-as the C library's.
+f16 and f32 are correctly rounded: computed in f64, and where the error of that could matter, for
+some ten values in a million, again in multiprecision (`rounding.py`). f64 is computed in the
+machine's `long double` and rounded: within 0.51 ulp where that has a significand of 64 bits or
+more, as on Linux. Elsewhere it is as accurate as the C library.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ Val = Any
 Function = Callable[..., Val]
 
 _MARGIN = 2.0**-48
-"""By which part a function of f64 may be off: 32 units in the last place, and less in truth."""
+"""Assumed relative error of an f64 function: 32 ulp, more than the actual one."""
 _PI = {
     DTYPE["f64"]: DTYPE["f64"].type(math.pi),
     np.dtype(np.longdouble): np.longdouble("3.14159265358979323846264338327950288"),
@@ -35,12 +34,12 @@ _PI = {
 
 @cache
 def function(fun: str, at: Prim) -> Function:
-    """The function of a name in `WIDE` at a type."""
+    """Return the function of a name in `WIDE` at a type."""
     return _of_double(fun) if at == "f64" else _decided(fun, at)
 
 
 def _of_double(fun: str) -> Function:
-    """At f64: by `long double`, rounded."""
+    """Return an f64 function computed in `long double`."""
     wide = WIDE[fun]
 
     def apply(*args: Val) -> Val:
@@ -53,7 +52,7 @@ def _of_double(fun: str) -> Function:
 
 
 def _decided(fun: str, at: Prim) -> Function:
-    """At a narrower type: by f64, and exactly where that does not tell how the value rounds."""
+    """Return a function of a narrower type: in f64, and exactly where rounding is undecided."""
     wide, exact, dtype = WIDE[fun], partial(rounded, fun, at), DTYPE[at]
     of_one = _of_one(fun, at) if fun in _ONE else None
 
@@ -77,7 +76,7 @@ def _decided(fun: str, at: Prim) -> Function:
 
 
 def _of_one(fun: str, at: Prim) -> Function:
-    """The same for scalars, by Python's own functions; None where these have no value."""
+    """Return a scalar version that uses Python's `math`; it returns None where that fails."""
     one, make = _ONE[fun], DTYPE[at].type
 
     def apply(*args: Val) -> Val:
@@ -110,7 +109,7 @@ _ONE: dict[str, Callable[..., float]] = {
 
 
 def _quarters(x: Val) -> tuple[Val, Val, Val]:
-    """Of a number of half turns: the quarter turn that is nearest, sine and cosine of the rest."""
+    """Reduce half turns to the nearest quarter turn, and sine and cosine of the remainder."""
     part = np.fmod(x, x.dtype.type(2))
     quarter = np.rint(part * 2)
     angle = (part - quarter / 2) * _PI[x.dtype]
@@ -138,7 +137,7 @@ def _tanpi(x: Val) -> Val:
 
 
 def _by_pi(function: Function) -> Function:
-    """The function in half turns."""
+    """Return the function divided by pi (result in half turns)."""
     return lambda *args: function(*args) / _PI[args[0].dtype]
 
 
@@ -146,9 +145,9 @@ def _by_pi(function: Function) -> Function:
 
 
 def _elementwise(fun: str, name: str) -> Function:
-    """A function that NumPy lacks, by the C library's for `long double`.
+    """Return a function that NumPy lacks, from the C library's `long double` version.
 
-    Where there is none it is computed to as many bits as it takes, which is slow.
+    Falls back to multiprecision, which is slow.
     """
     one = _library(name) or partial(_slowly, fun)
     many = np.frompyfunc(one, 1, 1)
@@ -165,7 +164,7 @@ def _library(name: str) -> Callable[[float], float] | None:
 
 
 def _slowly(fun: str, x: float) -> float:
-    """The same by `rounding.py`, with the values where there is nothing to compute."""
+    """Compute by `rounding.py`; handles special values here."""
     if math.isnan(x):
         return x
     if fun in ("gamma", "lgamma"):
@@ -211,4 +210,4 @@ WIDE: dict[str, Function] = {
         )
     },
 }
-"""Each function on f64 and on `long double`, some units in their last place off."""
+"""Each function on f64 and on `long double`, accurate to a few ulp."""

@@ -1,6 +1,6 @@
-"""Which constructs may occur in which form of the core language: what `verify` checks.
+"""Define which constructs may occur in each form of the core language; `verify` checks them.
 
-The pipeline says which stage's programs have which form.
+The pipeline assigns a form to each stage.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _FLAT = _BASE | frozenset((*get_args(nodes.SegOp), Threshold, Apply))
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The expressions that may occur, and what holds of memory.
+    """The expressions that may occur, and the constraints on memory.
 
     `memory`: every array has a block and an LMAD. `expanded`: no kernel allocates device memory.
     """

@@ -1,15 +1,16 @@
-"""The guards of slices by LMADs: `inside_2d`, `distinct_2d`, .. of `prim.FUNS`."""
+"""Runtime guards of LMAD slices: `inside_2d`, `distinct_2d`, .. of `prim.FUNS`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 LARGEST_EXTENT = 1 << 46
-"""Cells between the first and last point of a dimension; no array in memory has more."""
+"""Maximum distance in cells between first and last point of a dimension; no array in memory
+exceeds it."""
 
 
 def inside(length: int, start: int, *dims: int) -> bool:
-    """Whether an LMAD is empty, or all its cells are below `length`; `dims` are sizes and strides.
+    """True if an LMAD is empty, or all its cells are below `length`; `dims` are sizes and strides.
 
     Exact for all 64-bit numbers.
     """
@@ -22,11 +23,11 @@ def inside(length: int, start: int, *dims: int) -> bool:
 
 
 def distinct(*dims: int) -> bool:
-    """Whether no two points of an LMAD are one cell; `dims` are sizes and strides.
+    """True if no two points of an LMAD share a cell; `dims` are sizes and strides.
 
-    Exact, except that what has an extent above `LARGEST_EXTENT` is refused. Two points that meet
+    Exact, except that an extent above `LARGEST_EXTENT` is refused. Two points that share a cell
     differ by some d with `sum d_k * stride_k = 0` and `|d_k| < size_k`: strides are tried from the
-    largest on, each d_k in the range that the later ones can still make up for.
+    largest on, each d_k in the range that the later ones can compensate for.
     """
     pairs = list(zip(dims[::2], dims[1::2], strict=True))
     if any(size <= 0 for size, _ in pairs):
@@ -46,7 +47,7 @@ def distinct(*dims: int) -> bool:
 def _meets(
     wide: Sequence[tuple[int, int]], rest: Sequence[int], k: int, total: int, same: bool
 ) -> bool:
-    """Whether differences from dimension `k` on add up to `-total`; `same`: all were 0 so far."""
+    """True if differences from dimension `k` on can sum to `-total`; `same`: all were 0 so far."""
     if k == len(wide):
         return total == 0 and not same
     stride, size = wide[k]

@@ -1,11 +1,11 @@
-"""What is known about scalars from their definitions, and equality of sizes under it.
+"""Track equalities among i64 scalars, and decide equality of sizes under them.
 
 `let k = n*m` makes `k` and `n*m` equal; two names with the same definition are equal; after
 `assert(n == m)`, `n` and `m` are equal.
 
-Definitions are put into those after them, `k` into `j = k*k + 1`, which squares the number of terms
-each time: a name whose polynomial would have too many stays in the others, and is looked into
-where two sizes are compared.
+Definitions are substituted into later ones, `k` into `j = k*k + 1`, which squares the number of
+terms each time: a name whose polynomial would get too many stays opaque, and is expanded only where
+two sizes are compared.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from compiler.ir.sizes import poly_of, wrapped
 from compiler.ir.walk import map_se
 
 COMPARED = 1024
-"""Terms that a difference may get when it is looked into."""
+"""Maximum number of terms of an expanded difference."""
 WORD = 1 << 64
 
 
 class Known:
-    """Equalities among i64 scalars, gathered in order of the program."""
+    """Equalities among i64 scalars, collected in program order."""
 
     __slots__ = ("_defined", "_long", "_point", "_position", "_same", "_zeros")
 
     def __init__(self) -> None:
         self._same: dict[Name, Poly] = {}
         self._long: dict[Name, Poly] = {}
-        """Names that stay, and their definitions in terms of such names."""
+        """Opaque names with their definitions in terms of opaque names."""
         self._position: dict[Name, int] = {}
-        """Of names with a definition, how many had one before: the last are looked into first."""
+        """Position of each definition: the last are expanded first."""
         self._defined: dict[SE, Name] = {}
         self._zeros: list[Poly] = []
         self._point: dict[Name, int] = {}
-        """A value of each name, that of its definition if it has one."""
+        """A sample value of each name, consistent with its definition."""
 
     def define(self, name: Name, se: SE) -> None:
-        """Take note of `let name = se`."""
+        """Record `let name = se`."""
         poly = poly_of(se)
         if poly is not None:
             if poly.terms_after(self._same) > MOST_TERMS:
@@ -61,7 +61,7 @@ class Known:
         return var if name is None else Var(name, var.prim)
 
     def assume(self, cond: SE) -> None:
-        """Take note of the equalities that an asserted condition states."""
+        """Record the equalities that an asserted condition implies."""
         match cond:
             case Bin("&&", _, a, b):
                 self.assume(a)
@@ -72,10 +72,10 @@ class Known:
                     self.equate(left, right)
 
     def equate(self, a: Poly, b: Poly) -> None:
-        """Take note that two polynomials are equal.
+        """Record that two polynomials are equal.
 
-        A name stands for the other from now on; between two sums or products the difference is
-        kept, as something that is zero.
+        A name is substituted by the other; between two sums or products the difference is kept as a
+        known zero.
         """
         a, b = self.normal(a), self.normal(b)
         for name, value in ((a.as_name, b), (b.as_name, a)):
@@ -87,13 +87,13 @@ class Known:
             self._zeros.append(wrapped(a - b))
 
     def _found(self, name: Name) -> None:
-        """Take note that a name has a meaning."""
+        """Record that a name has a definition."""
         self._position[name] = len(self._position)
         if self._point:
             self._point = {}
 
     def normal(self, poly: Poly) -> Poly:
-        """The polynomial with all known names replaced by what they equal, modulo 2**64."""
+        """Substitute known names by their values, modulo 2**64."""
         poly = wrapped(poly)
         if not self._same or poly.constant is not None:
             return poly
@@ -105,7 +105,7 @@ class Known:
         return poly
 
     def equal(self, a: Poly, b: Poly) -> bool:
-        """Whether two sizes are certainly equal."""
+        """True if two sizes are certainly equal."""
         if a == b:
             return True
         difference = a - b
@@ -118,13 +118,13 @@ class Known:
         return not left.terms or left in zeros or wrapped(-left) in zeros
 
     def _may_be_zero(self, difference: Poly) -> bool:
-        """False if the difference is not zero where names without a definition have some value."""
+        """False if the difference is nonzero at the sample point."""
         found = self._at_a_point(difference)
         zeros = [self._at_a_point(zero) for zero in self._zeros]
         return found == 0 or found in zeros or -found % WORD in zeros
 
     def _at_a_point(self, poly: Poly) -> int:
-        """The value of a polynomial where names without a definition have any value."""
+        """Evaluate a polynomial at the sample point."""
         for name in poly.names():
             if name not in self._point:
                 meaning = self._same.get(name) or self._long.get(name)
@@ -133,9 +133,9 @@ class Known:
         return poly.evaluate(self._point) % WORD
 
     def _looked_into(self, difference: Poly) -> Poly:
-        """A difference with meanings in the place of names, the last defined first.
+        """Expand definitions in a difference, the last defined first.
 
-        It ends where nothing is left of it, or where one name would make too many terms.
+        Stops where nothing is left, or where a definition would produce too many terms.
         """
         while wrapped(difference).terms:
             inside = [name for name in difference.names() if name in self._position]
@@ -149,16 +149,16 @@ class Known:
         return difference
 
     def equal_shapes(self, a: tuple[Poly, ...], b: tuple[Poly, ...]) -> bool:
-        """Whether two shapes are certainly equal."""
+        """True if two shapes are certainly equal."""
         return len(a) == len(b) and all(map(self.equal, a, b))
 
     def normal_lmad(self, lmad: Lmad[Poly]) -> Lmad[Poly]:
-        """An LMAD with all its parts in normal form."""
+        """Return an LMAD with all its parts in normal form."""
         dims = tuple(Dim(self.normal(d.size), self.normal(d.stride)) for d in lmad.dims)
         return Lmad(self.normal(lmad.offset), dims)
 
     def equal_bindings(self, a: MemBind, b: MemBind) -> bool:
-        """Whether two arrays lie in one block under the same index function."""
+        """True if two arrays have the same block and index function."""
         if a.block != b.block:
             return False
         if a.lmad == b.lmad or self.normal_lmad(a.lmad).same_cells(self.normal_lmad(b.lmad)):
@@ -166,14 +166,14 @@ class Known:
         return bool(self._long) and len(a.lmad.dims) == len(b.lmad.dims) and self._equal_parts(a, b)
 
     def _equal_parts(self, a: MemBind, b: MemBind) -> bool:
-        """Whether offsets are equal, and sizes and strides of each dimension."""
+        """True if offsets, sizes and strides are pairwise equal."""
         pairs = [(a.lmad.offset, b.lmad.offset)]
         for one, other in zip(a.lmad.dims, b.lmad.dims, strict=True):
             pairs += [(one.size, other.size), (one.stride, other.stride)]
         return all(self.equal(one, other) for one, other in pairs)
 
     def equal_types(self, a: Type, b: Type, memory: bool = True) -> bool:
-        """Whether two types are certainly equal; `memory=False` does not look at memory."""
+        """True if two types are certainly equal; `memory=False` ignores memory."""
         if a == b:
             return True
         if not isinstance(a, Array) or not isinstance(b, Array):

@@ -1,9 +1,9 @@
-"""Which scalar operators may fail, and on which operands: one table, asked by all passes.
+"""Decide which scalar operators can fail, and on which operands, for all passes.
 
-What cannot fail may be computed where the checks in front of it were not made: too early, once too
-often, or for nothing. Everything else has a value for all operands (`compiler/ir/scalar.py`):
-integers wrap, also `x / -1`; shifts by the width or more, negative powers and floats are defined.
-A negative power of the program is refused by an assertion, not by the operator.
+An expression that cannot fail may be speculated: computed before its guards, once too often, or for
+nothing. Every other operator is total (`compiler/ir/scalar.py`): integers wrap, also `x / -1`;
+shifts by the width or more, negative powers and floats are defined. A negative power in the source
+is refused by an assertion, not by the operator.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from compiler.ir.nodes import SE, Bin, Lit, Select, Var
 from compiler.ir.walk import map_subexpressions, se_parts
 
 FAILING: dict[str, int] = {"/": 0, "%": 0, "//": 0, "%%": 0}
-"""The operators that fail at integer types, each with the right operand on which it does."""
+"""Operators that fail at integer types, with the right operand on which they fail."""
 _INTS = frozenset(INTS)
 
 
 def is_division(op: str, at: Prim) -> bool:
-    """Whether an operator at a type fails on some operands: integer division and remainder."""
+    """True for a partial operator: integer division and remainder."""
     return op in FAILING and at in _INTS
 
 
 def operator_may_fail(op: str, at: Prim, rhs: SE) -> bool:
-    """Whether an operator at a type may fail with this right operand, whatever the left one is."""
+    """True if an operator may fail with this right operand, for some left one."""
     return is_division(op, at) and not (type(rhs) is Lit and rhs.value != FAILING[op])
 
 
 def cannot_fail(se: SE) -> bool:
-    """Whether an expression has a value for all values of its variables."""
+    """True if an expression has a value for all values of its variables."""
     pending = [se]
     while pending:
         part = pending.pop()
@@ -41,10 +41,10 @@ def cannot_fail(se: SE) -> bool:
 
 
 def total(se: SE) -> SE | None:
-    """An expression that has a value for all values of its variables: the same where `se` has one.
+    """Return a total expression equal to `se` wherever `se` has a value.
 
-    Where an operator of `se` fails, that takes 1 as its right operand. None if that operand may
-    fail itself, since it is there twice.
+    An operator that fails takes 1 as its right operand instead. None if that operand may fail
+    itself, since it occurs twice.
     """
     if cannot_fail(se):
         return se

@@ -1,11 +1,9 @@
-"""Functions of real numbers to any number of bits, in integers.
+"""Compute functions of real numbers to any precision, in integer arithmetic.
 
-Each takes fractions and a number of bits `w`, and gives a whole number that is within 2 of the
-function's value times 2^w. They are the arbiter where the floating-point numbers of a machine
-cannot tell how a value rounds (`rounding.py`), and slow: tens of microseconds and more a value.
-
-Arguments are those at which the function has a finite value. What would be larger than 2^1100 is
-refused by `OverflowError`.
+Each takes fractions and a number of bits `w`, and returns an integer within 2 of the function's
+value times 2^w. They decide where machine floating point cannot tell how a value rounds
+(`rounding.py`), and are slow: tens of microseconds and more per value. Arguments must give a finite
+value. A result larger than 2^1100 raises `OverflowError`.
 """
 
 from __future__ import annotations
@@ -17,25 +15,25 @@ from functools import cache
 from math import isqrt
 
 _GUARD = 40
-"""Bits by which inner steps are more exact than what they are for."""
+"""Guard bits of intermediate steps."""
 _MOST = 1100
-"""Results have no more bits in front of the point."""
+"""Maximum number of bits before the binary point of a result."""
 
 Real = Callable[..., int]
 
 
 def fixed(x: Fraction, w: int) -> int:
-    """`x` times 2^w, rounded down."""
+    """Return `x` times 2^w, rounded down."""
     return (x.numerator << w) // x.denominator
 
 
 def _size(x: Fraction) -> int:
-    """The power of two that is just above `x`, or one more."""
+    """Return the exponent of a power of two above `x`, at most one too large."""
     return x.numerator.bit_length() - x.denominator.bit_length() + 1
 
 
 def _arctangent(n: int, w: int, sign: int) -> int:
-    """The arc tangent of 1/n (`sign` -1) or its hyperbolic one (`sign` 1)."""
+    """Return arctan(1/n) (`sign` -1) or artanh(1/n) (`sign` 1)."""
     power = (1 << w) // n
     total, k = power, 1
     while power:
@@ -59,18 +57,18 @@ def _ln2(w: int) -> int:
 
 
 def _constant(made: Callable[[int], int], w: int) -> int:
-    """A constant to `w` bits; few numbers of bits are computed."""
+    """Return a constant to `w` bits; caches few precisions."""
     most = max(256, 1 << (w - 1).bit_length())
     return made(most) >> (most - w)
 
 
 def pi(w: int) -> int:
-    """Half a turn."""
+    """Return pi."""
     return _constant(_pi, w)
 
 
 def ln2(w: int) -> int:
-    """The natural logarithm of 2."""
+    """Return the natural logarithm of 2."""
     return _constant(_ln2, w)
 
 
@@ -78,7 +76,7 @@ def ln2(w: int) -> int:
 
 
 def exp(x: Fraction, w: int, most: int = _MOST) -> int:
-    """e^x: by powers of two, halved arguments and the series."""
+    """Return e^x by range reduction, argument halving and the Taylor series."""
     if _size(x) > 12:
         if x > 0:
             raise OverflowError
@@ -94,7 +92,7 @@ def exp(x: Fraction, w: int, most: int = _MOST) -> int:
 
 
 def _exp_of_part(rest: int, w: int) -> int:
-    """e^x for 0 <= x < 1."""
+    """Return e^x for 0 <= x < 1."""
     halved = isqrt(w) // 2 + 1
     p = w + 2 * halved
     small = rest << (p - w) >> halved
@@ -110,7 +108,7 @@ def _exp_of_part(rest: int, w: int) -> int:
 
 
 def log(x: Fraction, w: int) -> int:
-    """The natural logarithm: a float's, and the series of what that leaves."""
+    """Return the natural logarithm: a float approximation corrected by a series."""
     p = w + _GUARD
     power = _size(x)
     part = x / Fraction(2) ** power
@@ -127,7 +125,7 @@ def log(x: Fraction, w: int) -> int:
 
 
 def _power(base: Fraction, x: Fraction, w: int) -> int:
-    """`base` to the power of `x`, a whole number where the base is negative."""
+    """Return `base` to the power of `x`, an integer if the base is negative."""
     if base < 0:
         power = _power(-base, x, w)
         return -power if x.numerator % 2 else power
@@ -151,7 +149,7 @@ def _log_to(base: int, x: Fraction, w: int) -> int:
 
 
 def _exp_of(x: Fraction, w: int) -> tuple[int, int, int]:
-    """e^x and e^-x, and to how many bits."""
+    """Return e^x and e^-x, and their precision."""
     p = w + _GUARD
     return exp(x, p), exp(-x, p), p
 
@@ -178,17 +176,17 @@ def _tanh(x: Fraction, w: int) -> int:
 
 
 def sqrt(x: Fraction, w: int) -> int:
-    """The square root."""
+    """Return the square root."""
     return isqrt(fixed(x, 2 * w))
 
 
 def _root(x: Fraction, w: int) -> Fraction:
-    """The square root as a fraction with `w` bits behind the point."""
+    """Return the square root as a fraction with `w` fractional bits."""
     return Fraction(sqrt(x, w), 1 << w)
 
 
 def _cbrt(x: Fraction, w: int) -> int:
-    """The cube root, by Newton's method from above."""
+    """Return the cube root, by Newton's method from above."""
     if x < 0:
         return -_cbrt(-x, w)
     cube = fixed(x, 3 * w)
@@ -210,7 +208,7 @@ def _hypot(x: Fraction, y: Fraction, w: int) -> int:
 
 
 def _series(x: int, w: int, first: int) -> int:
-    """The sine (`first` 1) or cosine (`first` 0) of a small angle."""
+    """Return the sine (`first` 1) or cosine (`first` 0) of a small angle."""
     square = x * x >> w
     total = term = x if first else 1 << w
     k = first
@@ -222,14 +220,14 @@ def _series(x: int, w: int, first: int) -> int:
 
 
 def _turned(quarter: int, rest: int, w: int) -> tuple[int, int]:
-    """The sine and cosine of so many quarters of a turn and a rest."""
+    """Return sine and cosine of a number of quarter turns plus a remainder."""
     sine, cosine = _series(rest, w, 1), _series(rest, w, 0)
     turned = ((sine, cosine), (cosine, -sine), (-sine, -cosine), (-cosine, sine))
     return turned[quarter % 4]
 
 
 def sin_cos(x: Fraction, w: int) -> tuple[int, int]:
-    """The sine and the cosine of an angle."""
+    """Return the sine and the cosine of an angle."""
     p = w + _GUARD
     more = p + max(_size(abs(x)), 0)
     half = pi(more) // 2
@@ -239,7 +237,7 @@ def sin_cos(x: Fraction, w: int) -> tuple[int, int]:
 
 
 def sin_cos_pi(x: Fraction, w: int) -> tuple[int, int]:
-    """The sine and the cosine of so many half turns."""
+    """Return the sine and the cosine of an angle in half turns."""
     p = w + _GUARD
     quarter = math.floor(2 * x + Fraction(1, 2))
     rest = x - Fraction(quarter, 2)
@@ -250,7 +248,7 @@ def sin_cos_pi(x: Fraction, w: int) -> tuple[int, int]:
 
 
 def _tan_by(both: Callable[[Fraction, int], tuple[int, int]], x: Fraction, w: int) -> int:
-    """The tangent: as much more exactly as the cosine is small."""
+    """Return the tangent, with extra precision where the cosine is small."""
     p = w + _GUARD
     while True:
         sine, cosine = both(x, p)
@@ -261,7 +259,7 @@ def _tan_by(both: Callable[[Fraction, int], tuple[int, int]], x: Fraction, w: in
 
 
 def atan(x: Fraction, w: int) -> int:
-    """The arc tangent: a float's, and the series of what that leaves."""
+    """Return the arc tangent: a float approximation corrected by a series."""
     p = w + _GUARD
     if abs(x) > 1:
         right = pi(p) // 2 if x > 0 else -(pi(p) // 2)
@@ -281,7 +279,7 @@ def atan(x: Fraction, w: int) -> int:
 
 
 def atan2(y: Fraction, x: Fraction, w: int) -> int:
-    """The angle of a point that is not the origin."""
+    """Return the angle of a point that is not the origin."""
     p = w + _GUARD
     if not x:
         return (pi(p) >> (_GUARD + 1)) if y > 0 else -(pi(p) >> (_GUARD + 1))
@@ -300,7 +298,7 @@ def _acos(x: Fraction, w: int) -> int:
 
 
 def _by_pi(function: Real) -> Real:
-    """The function in half turns."""
+    """Return the function divided by pi (result in half turns)."""
 
     def apply(*args: Fraction | int) -> int:
         *given, w = args
@@ -328,7 +326,7 @@ def _atanh(x: Fraction, w: int) -> int:
 
 
 def _erf(x: Fraction, w: int) -> int:
-    """By a series whose terms are all positive."""
+    """Return erf by a series of positive terms."""
     if x < 0:
         return -_erf(-x, w)
     if x * x > w + 2:
@@ -355,7 +353,7 @@ def _erfc(x: Fraction, w: int) -> int:
 
 @cache
 def _bernoulli(most: int) -> list[Fraction]:
-    """B_2, B_4, .. up to B_2most, by the tangent numbers."""
+    """Return B_2, B_4, .. up to B_2most, by the tangent numbers."""
     tangents = [0] * (most + 1)
     tangents[1] = 1
     for k in range(2, most + 1):
@@ -371,7 +369,7 @@ def _bernoulli(most: int) -> list[Fraction]:
 
 
 def _stirling(z: Fraction, w: int) -> int:
-    """The logarithm of gamma, where `z` is large enough for `w` bits."""
+    """Return log gamma by Stirling's series; `z` must be large enough for `w` bits."""
     numbers = _bernoulli(1 << (w // 4 + 8).bit_length())
     p = w + _GUARD + max(_size(z), 0)
     half = (log(Fraction(2), p) + log(Fraction(pi(p), 1 << p), p)) // 2
@@ -389,7 +387,7 @@ def _stirling(z: Fraction, w: int) -> int:
 
 
 def _shifted(x: Fraction, w: int) -> tuple[Fraction, Fraction]:
-    """A number that is large enough for Stirling's series, and by which product it is off."""
+    """Shift `x` up until Stirling's series applies; also returns the product to divide by."""
     product = Fraction(1)
     while x < w // 6 + 10:
         product *= x
@@ -404,13 +402,13 @@ def _gamma(x: Fraction, w: int) -> int:
 
 
 def _gamma_above(x: Fraction, w: int, most: int) -> int:
-    """Gamma of a half or more."""
+    """Return gamma for an argument of at least one half."""
     p = w + _GUARD + 2 * math.ceil(x * max(_size(x), 1))
     return exp(Fraction(_lgamma(x, p), 1 << p), w, most)
 
 
 def _reflected(x: Fraction, w: int) -> int:
-    """Gamma of what is below a half: pi over sin(pi x) and the gamma of 1 - x."""
+    """Return gamma below one half by reflection: pi / (sin(pi x) * gamma(1 - x))."""
     if x < -190 - w // 8:
         return 0
     near = abs(x - round(x))
@@ -421,7 +419,7 @@ def _reflected(x: Fraction, w: int) -> int:
 
 
 def _lgamma(x: Fraction, w: int) -> int:
-    """The logarithm of the absolute value of gamma."""
+    """Return the logarithm of the absolute value of gamma."""
     p = w + _GUARD
     if x >= Fraction(1, 2):
         z, product = _shifted(x, p)
@@ -470,4 +468,4 @@ FUNCTIONS: dict[str, Real] = {
     "gamma": _gamma,
     "lgamma": _lgamma,
 }
-"""Those of the numeric modules that are not rational, and `**`, by name."""
+"""Transcendental functions of the numeric modules, and `**`, by name."""

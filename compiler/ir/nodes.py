@@ -137,7 +137,7 @@ class Stm(KeepsNames):
 @CORE.node()
 @dataclass(frozen=True, slots=True)
 class Body:
-    """Statements, then results; `prov` is where these came from, or () for what is around them."""
+    """Statements, then results; `prov`: provenance of the results, () for that of the context."""
 
     stms: tuple[Stm, ...]
     results: tuple[Operand, ...]
@@ -147,7 +147,7 @@ class Body:
 @CORE.node()
 @dataclass(frozen=True, slots=True)
 class Lambda:
-    """A function without a name, to be applied to elements or rows; `returns` are its types."""
+    """An anonymous function of elements or rows; `returns` are its result types."""
 
     params: tuple[Param, ...]
     body: Body
@@ -220,7 +220,7 @@ class Call:
 @CORE.node("apply {fun:function}({args})", fails=Fails.NEVER)
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """What a function of scalars that cannot fail gives (after inlining)."""
+    """A call of a scalar function that cannot fail (after inlining)."""
 
     fun: str
     args: tuple[SE, ...]
@@ -229,7 +229,7 @@ class Apply:
 @CORE.node("threshold({name:string}, {amount}, {default})", fails=Fails.NEVER)
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """Whether `amount`, a version's parallelism, reaches the tuning parameter of that name."""
+    """True if `amount`, a version's parallelism, reaches the tuning parameter of that name."""
 
     name: str
     amount: SE
@@ -302,7 +302,7 @@ class Reduce:
 @CORE.node("scan [{width}] ({arrays})\n  {ops}\n  map {fn}", fails=Fails.NEVER, called="the scan")
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """As `Reduce`, with all prefixes (inclusive): the results are arrays."""
+    """Inclusive scan with the components and results of `Reduce`; the scans are arrays."""
 
     width: Poly
     ops: tuple[Operator, ...]
@@ -313,7 +313,7 @@ class Scan:
 @CORE.node("{array}[{rank:rank}]{times? * {}}")
 @dataclass(frozen=True, slots=True)
 class Dest:
-    """An array written `times` times by each row: the first `rank` dimensions are indexed."""
+    """An array written `times` times by each row; the first `rank` dimensions are indexed."""
 
     array: Name
     rank: int
@@ -343,7 +343,7 @@ class Scatter:
 @CORE.node("into ({dests})[{rank:rank}] {op}")
 @dataclass(frozen=True, slots=True)
 class HistOp:
-    """Arrays of one shape whose elements are combined with what arrives at their indices."""
+    """Destinations of one shape, whose elements are combined with the values at their indices."""
 
     dests: tuple[Name, ...]
     rank: int
@@ -358,9 +358,9 @@ class HistOp:
 )
 @dataclass(frozen=True, slots=True)
 class Hist:
-    """Results of `fn`: per `HistOp` its `rank` indices, then its values.
+    """Histogram: `fn` returns per `HistOp` its `rank` indices, then its values.
 
-    Ignores indices outside. Consumes the destinations.
+    Ignores indices out of bounds. Consumes the destinations.
     """
 
     width: Poly
@@ -377,10 +377,10 @@ class Hist:
 )
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Run `fn` on the rows of `arrays`; what it does is to `Push`, at any number of places.
+    """Run `fn` on the rows of `arrays` for its effect: to `Push` at any number of places.
 
-    Consumes the `dests`, which are one accumulator or several, and which nothing else uses inside.
-    `fn` returns nothing; results are the destinations as they are in the end.
+    Consumes the `dests`, which form one accumulator or several, and are used by nothing else
+    inside. `fn` returns nothing; results are the final destinations.
     """
 
     width: Poly
@@ -390,11 +390,11 @@ class Stream:
 
 
 Fold = Reduce | Scan
-"""Its first results are what associative operators, `ops`, make of the first ones of `fn`."""
+"""Operators whose first results are folds, by `ops`, of the first results of `fn`."""
 Screma = Map | Fold
-"""It overwrites nothing, and its last results are what `fn` gives for each row."""
+"""Operators that overwrite nothing; their last results collect those of `fn` for each row."""
 Soac = Screma | Scatter | Hist | Stream
-"""It applies `fn` to the rows of `arrays`, each of outer size `width`."""
+"""Second-order array combinators: apply `fn` to the rows of `arrays`, of outer size `width`."""
 
 # --- derivatives, before they are derived ----------------------------------------------------
 
@@ -402,9 +402,9 @@ Soac = Screma | Scatter | Hist | Stream
 @CORE.node("jvp ({args}) with ({seeds})\n  {fn}", fails=Fails.STOPS)
 @dataclass(frozen=True, slots=True)
 class Jvp:
-    """Forward mode: what `fn` gives for `args`, then how that changes where they change by `seeds`.
+    """Forward mode: results of `fn` at `args`, then their tangents for the tangents `seeds`.
 
-    Tangents are of the types of what they belong to.
+    A tangent has the type of its value.
     """
 
     args: tuple[Operand, ...]
@@ -415,9 +415,9 @@ class Jvp:
 @CORE.node("vjp ({args}) with ({seeds})\n  {fn}", fails=Fails.STOPS)
 @dataclass(frozen=True, slots=True)
 class Vjp:
-    """Reverse mode: what `fn` gives for `args`, then how `seeds`, of its results, depend on them.
+    """Reverse mode: results of `fn` at `args`, then adjoints of `args` for the adjoints `seeds`.
 
-    Adjoints are of the types of what they belong to.
+    An adjoint has the type of its value.
     """
 
     args: tuple[Operand, ...]
@@ -428,9 +428,9 @@ class Vjp:
 @CORE.node("with_vjp ({args})\n  {fn}\n  {back}", fails=Fails.STOPS)
 @dataclass(frozen=True, slots=True)
 class WithVjp:
-    """What `fn` gives for `args`; where reverse mode goes back over it, `back` tells the adjoints.
+    """Results of `fn` at `args`, with a custom reverse-mode derivative `back`.
 
-    `back` takes the results of `fn` and their adjoints, and gives those of `args`.
+    `back` takes the results of `fn` and their adjoints, and returns the adjoints of `args`.
     """
 
     args: tuple[Operand, ...]
@@ -474,7 +474,7 @@ KernelResult = Operand | Write  # An operand becomes element `[gtids..]` of the 
 @CORE.node()
 @dataclass(frozen=True, slots=True)
 class KernelBody:
-    """What a thread computes; `returns` are the types of the operands (of `Write`: the dest's)."""
+    """The code of a thread; `returns` are the types of the operands (of `Write`: the dest's)."""
 
     stms: tuple[Stm, ...]
     results: tuple[KernelResult, ...]
@@ -527,7 +527,7 @@ class SegRed:
 )
 @dataclass(frozen=True, slots=True)
 class SegScan:
-    """As `SegRed`, with all prefixes along the last dimension."""
+    """Inclusive scan along the last dimension, with the components of `SegRed`."""
 
     level: Level
     space: SegSpace
@@ -556,11 +556,11 @@ class SegHist:
 
 
 SegFold = SegRed | SegScan
-"""Its first results are what associative operators, `ops`, make of the first ones of `body`."""
+"""Kernels whose first results are folds, by `ops`, of the first results of `body`."""
 SegMapping = SegMap | SegFold
-"""Its last results are what `body` gives for each index; what is missing is a histogram."""
+"""Kernels whose last results collect those of `body` for each index: all but histograms."""
 SegOp = SegMapping | SegHist
-"""It runs `body` for each index of `space`."""
+"""Parallel operators over the indices of `space`, with a `body` for each."""
 
 # --- memory ----------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Reads arrays in NumPy's own format, `.npy`: what a file says of itself, and its elements."""
+"""Read arrays in NumPy's `.npy` format."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LARGEST_HEADER = 1 << 16
 
 
 def header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """The shape, whether it lies by columns, and the type of elements; the file is behind them.
+    """Return shape, column-major flag and element type; leaves the file after the header.
 
     Raises InputError, which calls the file by `name`.
     """
@@ -42,9 +42,9 @@ def header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype[
 
 
 def array(data: bytes) -> np.generic | npt.NDArray[np.generic]:
-    """The array in an `.npy` file, by rows and in this machine's order of bytes.
+    """Return the array of an `.npy` file, row-major and in native byte order.
 
-    Raises InputError where it is none, ends early, or its elements are of no type of the language.
+    Raises InputError for a malformed or truncated file, or an unsupported element type.
     """
     file = io.BytesIO(data)
     shape, by_columns, dtype = header(file, "The file")

@@ -1,4 +1,4 @@
-"""Reading scalar expressions, sizes and types from their text form."""
+"""Parse scalar expressions, sizes and types of the text form."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INFIX = frozenset(BIN_OPS) & frozenset(PRECEDENCE)
 
 
 class ScalarParser:
-    """The part of the parser below expressions. `types` holds what has been bound so far."""
+    """Parser below the level of expressions. `types` holds the names bound so far."""
 
     def __init__(self, source: str) -> None:
         self.tokens = Tokens(source, KEYWORDS)
@@ -32,7 +32,7 @@ class ScalarParser:
     # --- scalar expressions ------------------------------------------------------------------
 
     def se(self, least: int = 1) -> ir.SE:
-        """A scalar expression of operators that bind at least as tightly as `least`."""
+        """Parse a scalar expression of operators that bind at least as tightly as `least`."""
         t = self.tokens
         left = self._unary()
         while t.kind == "op" and t.text in _INFIX and PRECEDENCE[t.text] >= least:
@@ -41,7 +41,7 @@ class ScalarParser:
         return left
 
     def infix(self, op: str, left: ir.SE, right: ir.SE) -> ir.SE:
-        """Two operands of one type."""
+        """Build a binary operation on operands of one type."""
         return ir.Bin(op, prim_of(left), left, right)
 
     def _unary(self) -> ir.SE:
@@ -100,7 +100,7 @@ class ScalarParser:
         return ir.Lit(-value if negative else value, prim)
 
     def _of_type(self, prim: Prim) -> ir.SE:
-        """What follows `f32`: `.nan`, `.inf`, or `.i64(x)`, a conversion from i64."""
+        """Parse the rest of `f32.nan`, `f32.inf`, or the conversion `f32.i64(x)`."""
         t = self.tokens
         t.expect(".")
         if t.kind == "name" and t.text in ("nan", "inf"):
@@ -133,7 +133,7 @@ class ScalarParser:
         return ir.Fun(fun, _FLOAT_OF.get(at, at) if fun == "from_bits" else at, tuple(args))
 
     def operand(self) -> ir.Operand:
-        """A scalar expression, or the name of an array or block."""
+        """Parse a scalar expression, or the name of an array or block."""
         t = self.tokens
         if t.kind == "name" and not isinstance(self.types.get(t.text), ir.Scalar):
             if t.text not in self.types:
@@ -142,7 +142,7 @@ class ScalarParser:
         return self.se()
 
     def operands(self) -> tuple[ir.Operand, ...]:
-        """Operands in parentheses."""
+        """Parse operands in parentheses."""
         t = self.tokens
         t.expect("(")
         found: list[ir.Operand] = []
@@ -155,7 +155,7 @@ class ScalarParser:
     # --- sizes and types -----------------------------------------------------------------------
 
     def poly(self) -> Poly:
-        """A polynomial as `Poly.__str__` writes it; stops before `+ {`."""
+        """Parse a polynomial in the form of `Poly.__str__`; stops before `+ {`."""
         t = self.tokens
         total = self._term(-1 if t.take("-") else 1)
         while t.kind == "op" and t.text in ("+", "-") and t.peek().text != "{":
@@ -176,7 +176,7 @@ class ScalarParser:
         return base ** t.integer("a power") if t.take("**") else base
 
     def shape(self) -> tuple[Poly, ...]:
-        """Sizes as `[n][m]`, or `[]` for none."""
+        """Parse sizes as `[n][m]`, or `[]` for none."""
         t = self.tokens
         sizes: list[Poly] = []
         while t.take("["):
@@ -187,19 +187,19 @@ class ScalarParser:
         return tuple(sizes)
 
     def prim(self) -> Prim:
-        """A primitive type."""
+        """Parse a primitive type."""
         if self.tokens.text not in PRIMS:
             self.tokens.fail("expected a primitive type")
         return cast(Prim, self.tokens.next())
 
     def level(self) -> ir.Level:
-        """Who works on the points of a kernel."""
+        """Parse the level of a kernel."""
         if self.tokens.text not in ("grid", "block", "thread"):
             self.tokens.fail("expected `grid`, `block` or `thread`")
         return cast(ir.Level, self.tokens.next())
 
     def message(self) -> tuple[str | ir.SE, ...]:
-        """What a failed assertion shows: texts and values, each behind a comma."""
+        """Parse the message of an assertion: texts and values, each after a comma."""
         t = self.tokens
         found: list[str | ir.SE] = []
         while t.take(","):
@@ -207,25 +207,25 @@ class ScalarParser:
         return tuple(found)
 
     def function_name(self) -> str:
-        """The name of a function."""
+        """Parse the name of a function."""
         return self.tokens.name("a function's name")
 
     def prim_of(self, se: ir.SE) -> Prim:
-        """The type of an expression."""
+        """Return the type of an expression."""
         return prim_of(se)
 
     def scalar(self, prim: Prim) -> ir.Type:
-        """The type of scalars of a primitive type."""
+        """Return the scalar type of a primitive type."""
         return ir.Scalar(prim)
 
     def space(self) -> ir.Space:
-        """A memory space."""
+        """Parse a memory space."""
         if self.tokens.text not in ("device", "shared", "private"):
             self.tokens.fail("expected `device`, `shared` or `private`")
         return cast(ir.Space, self.tokens.next())
 
     def type(self) -> ir.Type:
-        """A scalar, array or block type."""
+        """Parse a scalar, array or block type."""
         t = self.tokens
         if t.take("mem"):
             t.expect("(")
@@ -245,7 +245,7 @@ class ScalarParser:
         return ir.MemBind(block, self.lmad())
 
     def lmad(self) -> Lmad[Poly]:
-        """An LMAD as `show_lmad` writes it."""
+        """Parse an LMAD in the form of `show_lmad`."""
         t = self.tokens
         offset = self.poly()
         t.expect("+")
@@ -262,7 +262,7 @@ class ScalarParser:
         return Lmad(offset, tuple(dims))
 
     def types_in_parentheses(self) -> tuple[ir.Type, ...]:
-        """Types such as `(f32, [n]i32)`."""
+        """Parse types such as `(f32, [n]i32)`."""
         t = self.tokens
         t.expect("(")
         found: list[ir.Type] = []
@@ -273,7 +273,7 @@ class ScalarParser:
         return tuple(found)
 
     def params(self, start: str = "(", end: str = ")") -> tuple[ir.Param, ...]:
-        """Names with types, which are in scope from then on; between brackets i64 is implied."""
+        """Parse and bind typed names; between brackets the type i64 is implied."""
         t = self.tokens
         t.expect(start)
         found: list[ir.Param] = []

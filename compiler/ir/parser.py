@@ -1,4 +1,4 @@
-"""From the text form of the core language (see `printer.py`) back to a program.
+"""Parse the text form of the core language (see `printer.py`).
 
 Errors are `SyntaxError_` with the position. Provenance is not part of the text.
 """
@@ -15,15 +15,15 @@ from compiler.ir.parse_scalar import ScalarParser
 
 
 def parse(text: str) -> ir.Prog:
-    """Read a program; `parse(show_text(p)) == p` but for provenance."""
+    """Parse a program; `parse(show_text(p)) == p` up to provenance."""
     return Parser(text).prog()
 
 
 class Parser(ScalarParser):
-    """Reads functions, bodies, statements and fields; `FORMS` reads what has a format line."""
+    """Parses functions, bodies, statements and fields; `FORMS` parses nodes with a format line."""
 
     def prog(self) -> ir.Prog:
-        """Functions up to the end of the text."""
+        """Parse functions up to the end of the text."""
         funs: list[ir.Function] = []
         while self.tokens.kind != "end":
             funs.append(self._function())
@@ -43,12 +43,12 @@ class Parser(ScalarParser):
         return ir.Function(name, sizes + params, results, self.body(), entry, len(sizes))
 
     def body(self) -> ir.Body:
-        """Statements and `in (results)`, or just `(results)`."""
+        """Parse statements and `in (results)`, or just `(results)`."""
         stms = self._stms()
         return ir.Body(stms, self.operands())
 
     def _stms(self) -> tuple[ir.Stm, ...]:
-        """Statements up to and with `in`; none before a parenthesis."""
+        """Parse statements up to and including `in`; none before a parenthesis."""
         t = self.tokens
         stms: list[ir.Stm] = []
         if t.text == "(" and t.kind == "op":
@@ -63,14 +63,14 @@ class Parser(ScalarParser):
         return tuple(stms)
 
     def exp(self) -> ir.Exp:
-        """Any expression."""
+        """Parse any expression."""
         found: ir.Exp | None = FORMS.form(self)
         return self.se() if found is None else found
 
     # --- fields --------------------------------------------------------------------------------
 
     def dim(self) -> ir.DimIndex:
-        """A position or a slice."""
+        """Parse a position or a slice."""
         t = self.tokens
         start = self.se()
         if not t.take(":+"):
@@ -93,7 +93,7 @@ class Parser(ScalarParser):
         return ir.DimLmad(start, tuple(counts), tuple(strides))
 
     def rank(self) -> int:
-        """As many dimensions as there are `_`."""
+        """Parse a rank, written as that many `_`."""
         t = self.tokens
         rank = 0
         while t.text != "]":
@@ -104,14 +104,14 @@ class Parser(ScalarParser):
         return rank
 
     def point(self) -> tuple[Name, Poly]:
-        """An index of a kernel and its bound."""
+        """Parse an index of a kernel and its bound."""
         index = self.tokens.name("an index")
         self.types[index] = ir.Scalar("i64")
         self.tokens.expect("<")
         return index, self.poly()
 
     def lambda_(self) -> ir.Lambda:
-        """A function without a name."""
+        """Parse an anonymous function."""
         t = self.tokens
         t.expect("\\")
         params = self.params()
@@ -121,7 +121,7 @@ class Parser(ScalarParser):
         return ir.Lambda(params, self.body(), returns)
 
     def kernel(self) -> ir.KernelBody:
-        """What a thread computes."""
+        """Parse the body of a kernel."""
         t = self.tokens
         t.expect(":")
         returns = self.types_in_parentheses()
@@ -142,7 +142,7 @@ class Parser(ScalarParser):
         return cast(ir.Write, FORMS.read(self, ir.Write))
 
     def write(self) -> tuple[tuple[ir.SE, ...], ir.Operand]:
-        """Indices and the value that is written there."""
+        """Parse indices and the value written there."""
         t = self.tokens
         t.expect("[")
         at: list[ir.SE] = []

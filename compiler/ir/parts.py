@@ -1,4 +1,4 @@
-"""What the fields of the core language's nodes are; `dialect/traversal.py` goes over them.
+"""Declare the kinds of fields of core language nodes; `dialect/traversal.py` generates traversals.
 
 A new node in `nodes.py` needs nothing here; a new kind of field needs a line.
 """

@@ -36,16 +36,16 @@ from compiler.ir.show_scalar import (
 from compiler.ir.syntax import name_text, string_text
 
 WIDTH = 96
-"""Columns that a line should not exceed where there is a choice."""
+"""Preferred maximum line width."""
 
 
 def show(prog: ir.Prog) -> Text:
-    """The program as lines, each with its provenance and the number of its statement."""
+    """Format the program as lines, each with its provenance and statement number."""
     return tuple(_printed(prog).lines)
 
 
 def numbered(prog: ir.Prog) -> list[ir.Stm]:
-    """The statements by the numbers that the lines of `show` have."""
+    """Return the statements by the numbers in the lines of `show`."""
     return _printed(prog).stms
 
 
@@ -59,19 +59,19 @@ def _printed(prog: ir.Prog) -> TextLines:
 
 
 def show_text(prog: ir.Prog) -> str:
-    """The program as one string."""
+    """Format the program as one string."""
     return plain(show(prog))
 
 
 def show_stm(stm: ir.Stm) -> str:
-    """A statement, without a newline at the end."""
+    """Format a statement, without a final newline."""
     out = TextLines()
     _stm(out, 0, stm)
     return plain(tuple(out.lines)).rstrip("\n")
 
 
 def show_exp(exp: ir.Exp) -> str:
-    """An expression, without a newline at the end."""
+    """Format an expression, without a final newline."""
     flat = flat_exp(exp)
     if flat is not None:
         return flat
@@ -81,7 +81,7 @@ def show_exp(exp: ir.Exp) -> str:
 
 
 def flat_exp(exp: ir.Exp) -> str | None:
-    """Give an expression without bodies inside on one line; None for others."""
+    """Format an expression without bodies on one line; None for others."""
     show_flat = PRINTER.flat[type(exp)]
     return None if show_flat is None else show_flat(exp)
 
@@ -90,7 +90,7 @@ def flat_exp(exp: ir.Exp) -> str | None:
 
 
 def _params(out: TextLines, indent: int, head: str, params: Sequence[ir.Param], tail: str) -> None:
-    """Parameters in parentheses on one line, or below each other if that is too long."""
+    """Print parameters in parentheses on one line, or one per line if too long."""
     text = f"{head}{show_params(params)}{tail}"
     if indent + len(text) <= WIDTH or len(params) < 2:
         out.line(indent, text)
@@ -124,7 +124,7 @@ def _function(out: TextLines, fun: ir.Function) -> None:
 
 
 def _stms(out: TextLines, indent: int, body: ir.Body | ir.KernelBody, results: str) -> None:
-    """Statements, and the line with the results, which says where they came from."""
+    """Print statements and the line of results with its provenance."""
     src, node = out.src, out.node
     for stm in body.stms:
         _stm(out, indent, stm)
@@ -157,7 +157,7 @@ def _body(out: TextLines, at: int, head: str, body: ir.Body, src: Prov) -> None:
 def _results(
     out: TextLines, at: int, head: str, body: ir.Body | ir.KernelBody, results: str
 ) -> None:
-    """A body behind a text: below it, or on its line if it has results alone."""
+    """Print a body after `head`: below it, or on the same line if it has no statements."""
     if body.stms:
         out.line(at, head.rstrip())
         _stms(out, at + 2, body, results)
@@ -187,7 +187,7 @@ def _loop(out: TextLines, at: int, head: str, exp: ir.Loop, src: Prov) -> None:
 
 
 def show_index(at: ir.SE) -> str:
-    """An expression that is i64 wherever it stands."""
+    """Format an i64 expression without literal suffixes."""
     return show_se(at, suffix=False)
 
 
@@ -203,7 +203,7 @@ def _dim(dim: ir.DimIndex) -> str:
 
 
 def message_text(message: Sequence[str | ir.SE]) -> str:
-    """The texts and values that a failed assertion shows, each behind a comma."""
+    """Format the message of an assertion: texts and values, each after a comma."""
     parts = (string_text(m) if isinstance(m, str) else show_se(m) for m in message)
     return "".join(f", {part}" for part in parts)
 

@@ -1,9 +1,9 @@
-"""Random inputs for an entry point, from a seed and sizes.
+"""Generate random inputs for an entry point, from a seed and sizes.
 
-Sizes go by the names that the author used (`n` for `n_3`); one that is not given is `DEFAULT_SIZE`.
-Floats lie in [0, 1), integers within -1000 .. 1000 (unsigned: 0 .. 1000) or their range where that
-is smaller, unless another distribution is asked for. A scalar of type i64 that is a size of another
-parameter gets that size.
+Sizes are given by source names (`n` for `n_3`); a missing one is `DEFAULT_SIZE`. Floats lie in [0,
+1), integers within -1000 .. 1000 (unsigned: 0 .. 1000) or their range where that is smaller, unless
+another distribution is asked for. A scalar of type i64 that is a size of another parameter gets
+that size.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from compiler.ir.values import Value
 
 DEFAULT_SIZE = 16
 ROOM = 1 << 33
-"""Bytes of all arrays, where nobody says what there is room for; more than this is refused."""
+"""Default limit of bytes of all arrays; more is refused."""
 FEWER = "Choose smaller sizes, or run with sizes alone: then inputs are made where they are used."
 SMALLER = (
     "Choose smaller sizes; what accesses cost is predicted without arrays, by "
@@ -37,7 +37,7 @@ _SPREAD = 1000
 
 @dataclass(frozen=True, slots=True)
 class RandomInputs:
-    """The values in the order of the parameters, and the sizes that were used."""
+    """Values in the order of the parameters, and the sizes used."""
 
     values: list[Value]
     sizes: dict[str, int]
@@ -62,7 +62,7 @@ def check_names(fun: Function, names: Iterable[str]) -> None:
 
 
 def whole_numbers(fun: Function) -> list[str]:
-    """Names of an entry point's parameters that are single whole numbers, as `sizes` has them."""
+    """Return the source names of an entry point's integer scalar parameters."""
     scalars = (p for p in fun.params[fun.implicit :] if isinstance(p.type, Scalar))
     return [base_of(p.name) for p in scalars if p.type.prim[0] in "iu"]
 
@@ -79,11 +79,11 @@ def inputs(
     distribution: str = "uniform",
     room: int = ROOM,
 ) -> RandomInputs:
-    """Values for all parameters of an entry point before memory is introduced.
+    """Return values for all parameters of an entry point before memory is introduced.
 
-    Names in `sizes` that the entry point does not have are ignored, see `check_names`. Raises
-    UsageError, before anything is made, for negative sizes, for more than `most` elements or `room`
-    bytes in all, numbers that do not fit, and a negative seed.
+    Ignores unknown names in `sizes`, see `check_names`. Raises UsageError, before allocating
+    anything, for negative sizes, for more than `most` elements or `room` bytes in all, numbers that
+    do not fit, and a negative seed.
     """
     if seed < 0:
         raise UsageError("`seed` is a whole number, 0 or more.")
@@ -116,7 +116,7 @@ def inputs(
 def extents(
     fun: Function, sizes: Mapping[str, int], seed: int
 ) -> tuple[list[tuple[int, ...] | None], list[Value | None]]:
-    """Of all parameters the shapes of arrays and the numbers that `inputs` would make, no array."""
+    """Return the shapes and scalars that `inputs` would generate, without the arrays."""
     params = [p for p in fun.params[fun.implicit :] if isinstance(p.type, Scalar | Array)]
     arrays = [p.type for p in params if isinstance(p.type, Array)]
     names = {name for array in arrays for name in _names(array)}
@@ -141,7 +141,7 @@ def extents(
 
 
 def _given(param: Param, prim: Prim, number: int) -> Value:
-    """A number that was given for a scalar, in its type."""
+    """Convert a given number to the type of a scalar parameter."""
     if prim != "bool" and prim[0] != "f":
         low, high = int_range(prim)
         if not low <= number <= high:
@@ -156,7 +156,7 @@ def _refuse_negative(name: str, extent: tuple[int, ...]) -> None:
 
 
 def _refuse_endless(name: str, size: int) -> None:
-    """Refuse an array whose last byte has no address: programs count the bytes with 64 bits."""
+    """Refuse an array whose byte count does not fit an i64."""
     most = int_range("i64")[1]
     if size > most:
         raise UsageError(
@@ -166,7 +166,7 @@ def _refuse_endless(name: str, size: int) -> None:
 
 
 def _refuse_large(params: Iterable[Param], known: Mapping[Name, int], room: int) -> None:
-    """Refuse arrays that take more than `room` bytes together, by the name of the largest."""
+    """Refuse arrays of more than `room` bytes together; names the largest."""
     taken: dict[Name, int] = {}
     for param in params:
         if isinstance(param.type, Array):
@@ -202,7 +202,7 @@ def _random(
 
 Cells = npt.NDArray[np.generic]
 _Draw = Callable[["np.random.Generator", Prim, tuple[int, ...]], Cells]
-"""In quotes: numpy loads its generators when they are first named."""
+"""Quoted: numpy loads its generators when they are first named."""
 
 
 def _uniform(rng: np.random.Generator, prim: Prim, extent: tuple[int, ...]) -> Cells:
@@ -220,7 +220,7 @@ def _spread(prim: Prim) -> tuple[int, int]:
 
 
 def _normal(rng: np.random.Generator, prim: Prim, extent: tuple[int, ...]) -> Cells:
-    """Of floats around 0 with deviation 1, of integers in the middle of their usual range."""
+    """Draw floats with mean 0 and deviation 1, integers around the middle of their usual range."""
     drawn = np.asarray(rng.normal(size=extent))
     if prim == "bool" or prim[0] == "f":
         return (drawn > 0) if prim == "bool" else drawn.astype(DTYPE[prim])
@@ -239,7 +239,7 @@ def _equal(rng: np.random.Generator, prim: Prim, extent: tuple[int, ...]) -> Cel
 
 
 def _borders(rng: np.random.Generator, prim: Prim, extent: tuple[int, ...]) -> Cells:
-    """What programs forget: the ends of the range, and of floats what is no number."""
+    """Draw edge cases: the ends of the range, and special floats."""
     if prim == "bool":
         return _uniform(rng, prim, extent)
     if prim[0] == "f":
@@ -258,4 +258,4 @@ _BESIDE: dict[str, _Draw] = {
     "equal": _equal,
     "borders": _borders,
 }
-"""The distributions beside the usual one."""
+"""Distributions other than the default."""

@@ -1,7 +1,7 @@
-"""Reads values in Futhark's text notation.
+"""Parse values in Futhark's text notation.
 
-A long array of plain numbers is read by NumPy in one go, after its brackets have been compared with
-those of a regular array; everything else, and every error, by a recursive descent.
+A long array of plain numbers is parsed by NumPy at once, after its bracket structure was compared
+with that of a regular array; everything else, and every error, by recursive descent.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ _FIRST = re.compile(
 _HEX_FLOAT = re.compile("[.pP]")
 _HEX = re.compile(r"0[xX][0-9a-fA-F_]+")
 _SHORT = 64
-"""Characters; a shorter array is not worth the fast way."""
+"""Length in characters below which the fast path does not pay."""
 _MOST_DIGITS = 1100
-"""Of an integer: as many as the largest f64 has in base 2, and some."""
+"""Maximum digits of an integer: those of the largest f64 in base 2, and some."""
 _MOST_RANK = 64
-"""Dimensions of an array; NumPy has no more."""
+"""Maximum rank; NumPy supports no more."""
 _MOST_BYTES = (1 << 63) - 1
 
 BINARY = "\x02"
-"""Stands in a text for a value in the binary format."""
+"""Placeholder in a text for a value in the binary format."""
 
 Value = np.generic | npt.NDArray[np.generic]
 
 
 def shape_problem(shape: Sequence[int], prim: Prim) -> str:
-    """Why no array has these sizes, in a sentence; empty if one can.
+    """Return why no array can have these sizes, as a sentence; empty if one can.
 
     Sizes beside a 0 count as well: offsets are computed from them.
     """
@@ -66,7 +66,7 @@ def shape_problem(shape: Sequence[int], prim: Prim) -> str:
 
 
 class ValueReader:
-    """A position in a text; `binary` has the values that stand in it as BINARY, by offset."""
+    """A cursor in a text; `binary` maps offsets of BINARY to values."""
 
     def __init__(
         self, text: str, prims: Sequence[Prim] = (), binary: Mapping[int, Value] | None = None
@@ -80,7 +80,7 @@ class ValueReader:
         self.default: Prim | None = None
 
     def values(self) -> list[Value]:
-        """All values up to the end."""
+        """Parse all values up to the end."""
         found: list[Value] = []
         self._skip()
         while self.at < len(self.text):
@@ -128,7 +128,7 @@ class ValueReader:
         return self._array()
 
     def _array(self, rank: int = 1) -> Value:
-        """An array, element by element; `rank` counts the brackets that are open with its own."""
+        """Parse an array element by element; `rank` counts its open brackets."""
         start = self.at
         if rank > _MOST_RANK:
             self.fail(f"An array has at most {_MOST_RANK} dimensions.")
@@ -160,7 +160,7 @@ class ValueReader:
         return np.array(rows, dtype=rows[0].dtype)
 
     def _scalar(self) -> Value:
-        """Whatever is not written with brackets."""
+        """Parse a value that is not written with brackets."""
         text = self.text
         if self.at in self.binary:
             self.at += 1
@@ -204,10 +204,10 @@ class ValueReader:
         return np.frombuffer(data, np.uint8).copy()
 
     def _number(self, found: re.Match[str]) -> Value:
-        """A number; of one that names an integer type the low bits, as Futhark reads it.
+        """Parse a number; one with an integer suffix wraps, as in Futhark.
 
-        Tests rely on that: `32767i8` for what the conversion to i8 leaves of 32767. What takes its
-        type from the parameter has to fit, but for `-1` as an unsigned and `0xff` as a signed one.
+        Tests rely on that: `32767i8` is the conversion of 32767 to i8. A number typed by its
+        parameter has to fit, except `-1` as an unsigned and `0xff` as a signed one.
         """
         sign, digits, suffix = found[1], found[2].replace("_", ""), found[3]
         start = self.at
@@ -256,7 +256,7 @@ class ValueReader:
         return "i32" if whole else "f64"
 
     def _matching_bracket(self) -> int:
-        """The offset after the bracket that closes the one here, or of the end."""
+        """Return the offset after the matching bracket, or of the end."""
         depth = 0
         for bracket in _BRACKETS.finditer(self.text, self.at):
             depth += 1 if bracket[0] == "[" else -1
@@ -271,7 +271,7 @@ _NO_STRUCTURE = bytes(set(range(256)) - set(b"[],"))
 
 
 def _plain_array(piece: str, prim: Prim) -> Value | None:
-    """A regular array of plain numbers of one type; None where the descent must look."""
+    """Parse a regular array of plain numbers of one type; None if the descent must look."""
     if _TRAILING.search(piece):
         piece = _TRAILING.sub("]", piece)
     shape = _shape(piece) if piece.isascii() else None
@@ -282,7 +282,7 @@ def _plain_array(piece: str, prim: Prim) -> Value | None:
 
 
 def _shape(piece: str) -> tuple[int, ...] | None:
-    """The shape that the brackets and commas describe; None if they are not regular."""
+    """Return the shape of the bracket structure; None if it is irregular."""
     structure = piece.encode("ascii").translate(None, _NO_STRUCTURE)
     rank = len(structure) - len(structure.lstrip(b"["))
     inner = structure[rank:].split(b"]", 1)[0]
@@ -291,7 +291,7 @@ def _shape(piece: str) -> tuple[int, ...] | None:
     if inner.strip(b","):
         return None
     for depth in range(rank - 1, 0, -1):
-        # After the first row of this depth comes `,` and another row, or the closing bracket.
+        # After the first row at this depth follow `,` and another row, or the closing bracket.
         start = structure[depth - 1 :]
         found = start.find(row + b"]")
         if found < 0:
@@ -304,9 +304,9 @@ def _shape(piece: str) -> tuple[int, ...] | None:
 
 @cache
 def _plain(prim: Prim) -> re.Pattern[str]:
-    """An array of plain numbers of that type, one comma between two, whatever its brackets.
+    """Match plain numbers of that type, one comma between two, regardless of brackets.
 
-    NumPy must see no other text: 2.4.6 makes a number of a blank cell
+    NumPy must see no other text: 2.4.6 reads a blank cell as a number
     (findings/numpy-fromstring-blank-cells.sh).
     """
     if prim == "bool":
@@ -321,7 +321,7 @@ def _plain(prim: Prim) -> re.Pattern[str]:
 
 
 def _numbers(piece: str, prim: Prim, count: int) -> npt.NDArray[np.generic] | None:
-    """The numbers in a piece of text, which must be `count` of that type."""
+    """Parse exactly `count` numbers of that type, or return None."""
     if not _plain(prim).fullmatch(piece):
         return None
     plain = piece.replace("[", " ").replace("]", " ")
@@ -345,7 +345,7 @@ def _numbers(piece: str, prim: Prim, count: int) -> npt.NDArray[np.generic] | No
             return flat.astype(DTYPE[prim])
     low, high = (0, 1) if prim == "bool" else int_range(prim)
     if prim in ("i64", "u64"):
-        # At the edges, the number may have been one that does not fit.
+        # A value at the edge of the range may have been clipped.
         fits = high not in flat and (prim == "u64" or low not in flat)
     else:
         fits = flat.min() >= low and flat.max() <= high
@@ -353,7 +353,7 @@ def _numbers(piece: str, prim: Prim, count: int) -> npt.NDArray[np.generic] | No
 
 
 def _float(digits: str, base: int, whole: bool) -> float:
-    """A number that is not negative; infinity where it is too large."""
+    """Parse a number that is not negative; infinity if too large."""
     try:
         if base == 10:
             return float(digits)
@@ -363,7 +363,7 @@ def _float(digits: str, base: int, whole: bool) -> float:
 
 
 def _cut(text: str) -> str:
-    """What an error shows of a word."""
+    """Shorten a word for an error message."""
     return text if len(text) <= 60 else f"{text[:60]}.."
 
 

@@ -1,7 +1,6 @@
-"""Functions that call themselves: how deep they may, and which of the calls end the function.
+"""Analyse recursion: depth limit, and which recursive calls are tail calls.
 
-A call that is the last thing that its function does is an iteration of a loop, for which nothing
-has to be kept: what counts is how many calls lie within one another that have more to do.
+A tail call is an iteration of a loop and keeps no frame: only nesting of other calls counts.
 """
 
 from __future__ import annotations
@@ -13,26 +12,26 @@ from compiler.ir.nodes import Body, Call, Copy, Function, If, Operand, Param, St
 from compiler.ir.walk import all_stms
 
 DEEPEST = 100_000
-"""How many calls of a function may lie within one another."""
+"""Maximum nesting depth of calls of a function."""
 
 
 def too_deep(name: str) -> str:
-    """What a run is told that goes deeper."""
+    """Return the error message of a run that exceeds the depth."""
     return f"Calls of `{base_of(name)}` nest deeper than {DEEPEST:,}."
 
 
 def calls(stms: Iterable[Stm], name: str) -> bool:
-    """Whether a function is called, at any depth."""
+    """True if a function is called, at any nesting."""
     return any(isinstance(stm.exp, Call) and stm.exp.fun == name for stm in all_stms(stms))
 
 
 def calls_itself(fun: Function) -> bool:
-    """Whether a function calls itself."""
+    """True if a function is recursive."""
     return calls(fun.body.stms, fun.name)
 
 
 def is_result(pat: Sequence[Param], rest: Sequence[Stm], results: Sequence[Operand]) -> bool:
-    """Whether a body's results are these names or copies of them: what a call gives is fresh."""
+    """True if a body's results are these names or copies of them: call results are fresh."""
     copies: dict[Name, Name] = {}
     for stm in rest:
         if not isinstance(stm.exp, Copy):
@@ -43,7 +42,7 @@ def is_result(pat: Sequence[Param], rest: Sequence[Stm], results: Sequence[Opera
 
 
 def ending(body: Body, name: str) -> int | None:
-    """Which statement ends a body with calls of a function: such a call, or branches with some."""
+    """Return the index of a final tail call, or branch with one; None if there is none."""
     stms = body.stms
     at = next((k for k in reversed(range(len(stms))) if type(stms[k].exp) is not Copy), None)
     if at is None or not isinstance(stms[at].exp, Call | If) or not calls(stms[at : at + 1], name):

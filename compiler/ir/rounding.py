@@ -1,4 +1,4 @@
-"""Functions of real numbers, rounded once to a floating-point type."""
+"""Round functions of real numbers once to a floating-point type."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from compiler.base.prim import Prim
 from compiler.ir.multiprecision import FUNCTIONS
 
 _STEPS = (120, 400, 1400)
-"""To how many bits a function is computed until they tell how it rounds."""
+"""Precisions tried, in bits, until the rounding is decided."""
 _OFF = 4
-"""Of how many units of the last of these bits the value may be off, and more."""
+"""Error bound in units of the last computed bit, with a margin."""
 _LOST = 10
-"""How many of the last bits tell nothing: where more than these are equal, the value is."""
+"""Number of unreliable last bits: where more than these are equal, the value is exact."""
 
 
 def rounded(fun: str, at: Prim, *args: float) -> float:
-    """A function of `real.FUNCTIONS`, rounded to a type; at arguments where it is finite.
+    """Return a function of `multiprecision.FUNCTIONS` rounded to a type; its value must be finite.
 
-    What is within 2^-1390 of the middle between two numbers is taken to lie there.
+    A value within 2^-1390 of the midpoint between two numbers counts as the midpoint.
     """
     given = [Fraction(arg) for arg in args]
     for w in _STEPS:

@@ -1,8 +1,8 @@
-"""The exact meaning of every operator, conversion and function, on NumPy scalars and arrays.
+"""Reference semantics of every operator, conversion and function, on NumPy scalars and arrays.
 
 Integers wrap around. Division by an integer zero gives 0 here (programs guard it by an assertion).
-Functions take and give NumPy values of the types in `dtypes.DTYPE`; arrays work element by element.
-Callers that do not want NumPy's warnings set `np.errstate(all="ignore")`.
+Functions take and return NumPy values of the types in `dtypes.DTYPE`, elementwise for arrays.
+Callers silence NumPy's warnings with `np.errstate(all="ignore")`.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ Val = Any
 
 
 def apply_bin(op: str, at: Prim, a: Val, b: Val) -> Val:
-    """A binary operator on operands of type `at`."""
+    """Apply a binary operator to operands of type `at`."""
     return bin_function(op, at)(a, b)
 
 
 def apply_un(op: str, at: Prim, a: Val) -> Val:
-    """A unary operator at type `at`."""
+    """Apply a unary operator at type `at`."""
     return un_function(op, at)(a)
 
 
 def apply_fun(fun: str, at: Prim, args: tuple[Val, ...]) -> Val:
-    """A function of `prim.FUNS` at type `at`."""
+    """Apply a function of `prim.FUNS` at type `at`."""
     return fun_function(fun, at)(*args)
 
 
@@ -46,7 +46,7 @@ def apply_fun(fun: str, at: Prim, args: tuple[Val, ...]) -> Val:
 
 @cache
 def bin_function(op: str, at: Prim) -> Callable[[Val, Val], Val]:
-    """The function of two values that an operator stands for."""
+    """Return the function of a binary operator."""
     if op in _ANY:
         return _ANY[op]
     if op == "**" and at in FLOATS:
@@ -59,14 +59,14 @@ def bin_function(op: str, at: Prim) -> Callable[[Val, Val], Val]:
 
 
 def _quot(a: Val, b: Val) -> Val:
-    """Integer division that rounds towards zero."""
+    """Divide integers, rounding towards zero."""
     down = np.floor_divide(a, b)
     inexact = (np.remainder(a, b) != 0) & ((a < 0) != (b < 0)) & (b != 0)
     return down + inexact.astype(down.dtype)
 
 
 def _int_pow(a: Val, b: Val) -> Val:
-    """Power by squaring, modulo the width; a negative power counts as its bits, unsigned."""
+    """Compute a power by squaring, modulo the width; the exponent is read as unsigned."""
     dtype = np.result_type(a, b)
     base = np.asarray(a, dtype)
     bits = np.asarray(b).astype(f"u{dtype.itemsize}")
@@ -114,7 +114,7 @@ _BY_KIND: dict[tuple[str, str], Callable[[Val, Val], Val]] = {
 
 @cache
 def un_function(op: str, at: Prim) -> Callable[[Val], Val]:
-    """The function of one value that an operator stands for."""
+    """Return the function of a unary operator."""
     if op == "not":
         return np.logical_not if at == "bool" else np.invert
     if at != "bool" and op in _UNARY:
@@ -128,7 +128,7 @@ _UNARY: dict[str, Callable[[Val], Val]] = {"neg": np.negative, "abs": np.abs, "s
 
 
 def convert(src: Prim, dst: Prim, a: Val) -> Val:
-    """A conversion, with the meaning that `nodes.Conv` gives it."""
+    """Convert a value with the meaning of `nodes.Conv`."""
     if dst == "bool":
         return np.not_equal(a, DTYPE[src].type(0))
     if src[0] == "f" and dst[0] in "iu":
@@ -137,7 +137,7 @@ def convert(src: Prim, dst: Prim, a: Val) -> Val:
 
 
 def _float_to_int(a: Val, dst: Prim) -> Val:
-    """Through an integer of 32 bits, or of 64; all steps are exact."""
+    """Convert via a 32-bit or 64-bit integer; all steps are exact."""
     wide = np.trunc(np.asarray(a, np.float64))
     half = 2.0 ** (63 if BYTES[dst] == 8 else 31)
     if dst in ("u32", "u64"):
@@ -151,7 +151,7 @@ def _float_to_int(a: Val, dst: Prim) -> Val:
 
 @cache
 def fun_function(fun: str, at: Prim) -> Callable[..., Val]:
-    """The function that a name of `prim.FUNS` stands for at type `at`."""
+    """Return the function of a name in `prim.FUNS` at type `at`."""
     if fun in floats.WIDE:
         return floats.function(fun, at)
     if fun in _DIRECT:
@@ -165,7 +165,7 @@ def fun_function(fun: str, at: Prim) -> Callable[..., Val]:
 
 
 def _guard(fun: str) -> Callable[..., Val]:
-    """A guard of slices by LMADs, element by element."""
+    """Return a guard of LMAD slices, elementwise."""
     one = inside if fun.startswith("inside") else distinct
     many = np.frompyfunc(one, FUNS[fun][0], 1)
     return lambda *args: np.asarray(many(*args)).astype(bool)[()]
@@ -193,7 +193,7 @@ _DIRECT: dict[str, Callable[..., Val]] = {
     "mad": _mad,
     "lerp": _lerp,
 }
-"""Those that NumPy has, rounded once, and those that are steps of arithmetic."""
+"""Functions that NumPy rounds correctly, and those made of arithmetic steps."""
 
 
 def _unsigned(at: Prim, x: Val) -> Val:
@@ -220,7 +220,7 @@ def _ctz(at: Prim, x: Val) -> Val:
 
 
 def _mul_hi(at: Prim, a: Val, b: Val) -> Val:
-    """The upper half of the product."""
+    """Return the upper half of the product."""
     width = BYTES[at] * 8
     if width < 64:
         wide = "i8" if at[0] == "i" else "u8"

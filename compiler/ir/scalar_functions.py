@@ -1,7 +1,7 @@
-"""Which functions stay functions behind inlining: `Apply` may stand wherever an operator may.
+"""Select the scalar functions that survive inlining as calls: `Apply` is as free as an operator.
 
-They take and give scalars, and have a value for all of them. So a call can be computed too early,
-once too often or for nothing, and no pass has to look inside.
+They take and return scalars, and are total. So a call can be speculated, and no pass has to look
+inside.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ _NONE: Set[str] = frozenset()
 
 
 def is_of_scalars(fun: ir.Function, others: Set[str] = _NONE) -> bool:
-    """Whether a function has scalars only, and a value for all values of its parameters.
+    """True if a function has only scalars and is total.
 
-    `others` are functions of scalars that it may call, before inlining.
+    `others` are scalar functions that it may call, before inlining.
     """
     own = not fun.entry and _are_scalars((*fun.params, *fun.results))
     return own and _is_total(fun.body, others)

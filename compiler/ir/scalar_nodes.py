@@ -1,7 +1,7 @@
-"""Types and scalar expressions of the core language; `nodes.py` has these as well, and the rest.
+"""Types and scalar expressions of the core language; `nodes.py` re-exports these and adds the rest.
 
-`CORE` is the language: every class of nodes is registered with it. Scalar expressions are written
-by `show_scalar.py`, with infix operators; all other expressions have a format line.
+`CORE` is the dialect: every node class is registered with it. Scalar expressions are printed by
+`show_scalar.py`, with infix operators; all other expressions have a format line.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ class Scalar:
 @CORE.node()
 @dataclass(frozen=True, slots=True)
 class MemBind:
-    """Where an array lives: element `i` is cell `lmad(i)` of `block`, counted in elements."""
+    """Memory binding of an array: element `i` is cell `lmad(i)` of `block`, in elements."""
 
     block: Name
     lmad: Lmad[Poly]
 
     def row(self, *indices: Poly) -> MemBind:
-        """The sub-array at the given indices of the first dimensions."""
+        """Return the sub-array at the given indices of the first dimensions."""
         return MemBind(self.block, self.lmad.fix(*indices))
 
     def rows(self, start: Poly, count: Poly) -> MemBind:
-        """`count` rows from `start` on."""
+        """Return `count` rows from `start` on."""
         return MemBind(self.block, self.lmad.slice(0, start, count, Poly.const(1)))
 
 
@@ -60,7 +60,7 @@ class Array:
 
     @property
     def rank(self) -> int:
-        """The number of dimensions."""
+        """Number of dimensions."""
         return len(self.shape)
 
 
@@ -137,12 +137,12 @@ class Bin(KeepsHash):
 
     @property
     def prim(self) -> Prim:
-        """Its type."""
+        """Result type."""
         return "bool" if self.op in _COMPARE else self.at
 
     @property
     def operator(self) -> str:
-        """What is done to its parts, in short."""
+        """Short name of the operation."""
         return self.op
 
 
@@ -157,12 +157,12 @@ class Un(KeepsHash):
 
     @property
     def prim(self) -> Prim:
-        """Its type."""
+        """Result type."""
         return self.at
 
     @property
     def operator(self) -> str:
-        """What is done to its part."""
+        """Short name of the operation."""
         return self.op
 
 
@@ -171,9 +171,9 @@ class Un(KeepsHash):
 class Conv(KeepsHash):
     """Conversion between primitive types.
 
-    A float becomes an i32 by rounding towards zero (an i64, if the result has 64 bits), and that
-    the result: narrow and unsigned types take its bits. u32 and u64 also hold what only they can.
-    What does not fit gives the lowest i32 or i64; NaN and infinities give 0.
+    A float is rounded towards zero to an i32 (to an i64 for a result of 64 bits), whose bits give
+    the result; u32 and u64 also represent larger values. Values that do not fit give the lowest i32
+    or i64; NaN and infinities give 0.
     """
 
     src: Prim
@@ -182,12 +182,12 @@ class Conv(KeepsHash):
 
     @property
     def prim(self) -> Prim:
-        """Its type."""
+        """Result type."""
         return self.dst
 
     @property
     def operator(self) -> str:
-        """What is done to its part, as it is written."""
+        """Short name of the operation, as in the text form."""
         return f"{self.dst}.{self.src}"
 
 
@@ -202,19 +202,19 @@ class Fun(KeepsHash):
 
     @property
     def prim(self) -> Prim:
-        """Its type."""
+        """Result type."""
         return fun_result(self.fun, self.at)
 
     @property
     def operator(self) -> str:
-        """What is done to its parts."""
+        """Short name of the operation."""
         return self.fun
 
 
 @CORE.node(fails=Fails.NEVER)
 @dataclass(frozen=True, slots=True)
 class Select(KeepsHash):
-    """`then` if `cond` else `orelse`; only the one that is chosen is evaluated."""
+    """`then` if `cond` else `orelse`; only the chosen one is evaluated."""
 
     cond: SE
     then: SE
@@ -222,12 +222,12 @@ class Select(KeepsHash):
 
     @property
     def prim(self) -> Prim:
-        """Its type."""
+        """Result type."""
         return self.then.prim
 
     @property
     def operator(self) -> str:
-        """What is done to its parts."""
+        """Short name of the operation."""
         return "select"
 
 

@@ -1,4 +1,4 @@
-"""Which results of a scatter's function are written where, and which are kept as arrays."""
+"""Split the results of a scatter's function into writes and kept arrays."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ T = TypeVar("T")
 
 
 def places(dests: Iterable[Dest]) -> int:
-    """How many results say what is written: for each time a destination is, indices and value."""
+    """Return the number of results that describe writes: for each, indices and a value."""
     return sum(dest.times * (dest.rank + 1) for dest in dests)
 
 
 def writes(dests: Iterable[Dest], values: Sequence[T]) -> list[list[tuple[Sequence[T], T]]]:
-    """Those results, for each destination: pairs of indices and value, one for each time."""
+    """Return for each destination its pairs of indices and value, one per write."""
     found: list[list[tuple[Sequence[T], T]]] = []
     at = 0
     for dest in dests:

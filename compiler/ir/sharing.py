@@ -1,9 +1,9 @@
-"""Which arrays of a program may share memory, under any name and in any body.
+"""Compute sharing classes of arrays: those that may share memory, under any name.
 
-`aliases.py` says of one statement what its results may be views of. Here what it says, and what
-goes in and out of bodies, is closed over the program: arrays that may share memory are in one class
-(union-find). A class is unique as soon as one member is overwritten, or given away as a unique
-result; every other array is a plain value, which may be shared, computed earlier or once more.
+`aliases.py` describes one statement. Here aliases, and the flow into and out of bodies, are closed
+over the program: arrays that may share memory are in one class (union-find). A class is unique as
+soon as one member is overwritten, or returned as a unique result; every other array is an immutable
+value, which may be shared, computed earlier or recomputed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Link = tuple[ir.Param, ir.Operand]
 
 
 class Classes:
-    """Arrays by what they may share memory with."""
+    """Union-find of arrays that may share memory."""
 
     __slots__ = ("_marked", "_parent", "funs")
 
@@ -30,7 +30,7 @@ class Classes:
         self._marked: set[Name] = set()
 
     def find(self, name: Name) -> Name:
-        """The class of a name, by a representative."""
+        """Return the representative of a name's class."""
         parent = self._parent
         root = name
         while (above := parent.get(root, root)) != root:
@@ -40,7 +40,7 @@ class Classes:
         return root
 
     def join(self, one: Name, other: ir.Operand) -> None:
-        """The two may share memory."""
+        """Merge two classes."""
         if type(other) is not str:
             return
         a, b = self.find(one), self.find(other)
@@ -50,19 +50,19 @@ class Classes:
             self._parent[a] = b
 
     def mark(self, value: ir.Operand) -> None:
-        """It is overwritten, or must be fresh."""
+        """Mark a value as overwritten, or required to be fresh."""
         if type(value) is str:
             self._parent.setdefault(value, self.find(value))
             self._marked.add(value)
 
     def unique(self) -> set[Name]:
-        """All members of classes with a marked member."""
+        """Return all members of classes with a marked member."""
         roots = {self.find(name) for name in self._marked}
         return {name for name in list(self._parent) if self.find(name) in roots}
 
 
 def classes(prog: ir.Prog) -> Classes:
-    """The sharing classes of all arrays of a program, for all calls of a function together."""
+    """Return the sharing classes of a program, merged over all calls of a function."""
     found = Classes({fun.name: fun for fun in prog.funs})
     for fun in prog.funs:
         for param, value in zip(fun.results, fun.body.results, strict=True):
@@ -77,11 +77,11 @@ def classes(prog: ir.Prog) -> Classes:
 def in_loop(
     stms: tuple[ir.Stm, ...], own: Iterable[Name], around: Iterable[Name], whole: Classes
 ) -> Classes:
-    """The sharing classes within one iteration of a loop; the program's are `whole`.
+    """Return the sharing classes within one iteration of a loop; `whole` are the program's.
 
-    Two buffers that change places with each iteration are one class of the program. But in an
-    iteration nothing else shares memory with `own`, unique parameters of the loop, than what its
-    statements make of them. `around` are the other arrays that they use and do not bind.
+    Two buffers that are swapped in each iteration are one class of the program. But within an
+    iteration `own`, the loop's unique parameters, share memory only with what its statements derive
+    from them. `around` are the other arrays used and not bound.
     """
     found = Classes(whole.funs)
     for stm in walk.all_stms(stms):
@@ -95,7 +95,7 @@ def in_loop(
 
 
 def of_statements(stms: tuple[ir.Stm, ...]) -> Classes:
-    """The sharing classes within statements that call nothing."""
+    """Return the sharing classes of statements without calls."""
     found = Classes()
     for stm in walk.all_stms(stms):
         if type(stm.exp) not in _SCALARS:
@@ -104,12 +104,12 @@ def of_statements(stms: tuple[ir.Stm, ...]) -> Classes:
 
 
 def unique_arrays(prog: ir.Prog) -> set[Name]:
-    """The names of all arrays that are overwritten or must be fresh, and of what shares memory."""
+    """Return all arrays that are overwritten or must be fresh, and those sharing their memory."""
     return classes(prog).unique()
 
 
 def _call(pat: tuple[ir.Param, ...], exp: ir.Call, fun: ir.Function) -> Iterator[Link]:
-    """What one call by itself gives, with the arrays that it is given: it may be any of them."""
+    """Link the results of a call to its array arguments: each may alias any of them."""
     arrays = [a for a, p in zip(exp.args, fun.params, strict=True) if isinstance(p.type, ir.Array)]
     for param, result in zip(pat, fun.results, strict=True):
         if not result.unique:
@@ -129,7 +129,7 @@ def _learn(stm: ir.Stm, found: Classes, links: Iterable[Link]) -> None:
 
 
 def _links(stm: ir.Stm, funs: Mapping[str, ir.Function]) -> Iterable[Link]:
-    """What statements bind, in their patterns and bodies, with what that may lie in."""
+    """Link names bound by a statement, in its pattern and bodies, to what they may alias."""
     exp, pat = stm.exp, stm.pat
     view = viewed(exp)
     if view is not None:
@@ -160,7 +160,7 @@ def _links(stm: ir.Stm, funs: Mapping[str, ir.Function]) -> Iterable[Link]:
 
 
 def _operator(op: ir.Operator, values: list[ir.Operand]) -> Iterator[Link]:
-    """The parameters of an operator with what they stand for at first, and later on."""
+    """Link the parameters of an operator to their initial and later values."""
     width = len(op.neutral)
     for at, param in enumerate(op.fn.params):
         k = at % width

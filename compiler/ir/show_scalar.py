@@ -1,4 +1,4 @@
-"""Scalar expressions, types and operands as text."""
+"""Print scalar expressions, types and operands."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ Spell = Callable[[str], str]
 
 
 def show_se(se: ir.SE, suffix: bool = True, spell: Spell = name_text) -> str:
-    """A scalar expression; `suffix=False` leaves out the suffix of i64 literals.
+    """Format a scalar expression; `suffix=False` omits the suffix of i64 literals.
 
-    `spell`: how names are written.
+    `spell` formats names.
     """
     return _show(se, suffix, spell)[0]
 
 
 def _show(se: ir.SE, suffix: bool, spell: Spell = name_text) -> tuple[str, int]:
-    """The text and its precedence."""
+    """Return the text and its precedence."""
     if type(se) is ir.Var:
         return spell(se.name), ATOM
     if type(se) is ir.Lit:
@@ -33,7 +33,7 @@ def _show(se: ir.SE, suffix: bool, spell: Spell = name_text) -> tuple[str, int]:
 
 
 def _show_call(se: ir.SE, suffix: bool, spell: Spell) -> tuple[str, int]:
-    """The same of what is no name, literal or infix operator."""
+    """Format anything but a name, literal or infix operator, with its precedence."""
 
     def inner(part: ir.SE, suffix: bool = suffix) -> str:
         return _show(part, suffix, spell)[0]
@@ -68,7 +68,7 @@ def _infix(op: str, a: ir.SE, b: ir.SE, suffix: bool, spell: Spell) -> str:
 
 
 def _prefix(sign: str, a: ir.SE, suffix: bool, spell: Spell) -> str:
-    """A sign before an atom; never two minus signs together, never before a bare number."""
+    """Format a sign before an atom; never two minus signs, never before a bare number."""
     text, level = _show(a, suffix, spell)
     atom = level == ATOM and not isinstance(a, ir.Lit) and not _signed(text)
     return f"{sign}{text}" if atom else f"{sign}({text})"
@@ -79,33 +79,33 @@ def _signed(text: str) -> bool:
 
 
 def show_operand(operand: ir.Operand) -> str:
-    """A scalar expression, or the name of an array or block."""
+    """Format a scalar expression, or the name of an array or block."""
     return name_text(operand) if isinstance(operand, str) else _show(operand, True)[0]
 
 
 def show_operands(operands: Iterable[ir.Operand]) -> str:
-    """Operands in parentheses."""
+    """Format operands in parentheses."""
     return f"({', '.join(map(show_operand, operands))})"
 
 
 def show_shape(shape: Iterable[Poly]) -> str:
-    """Sizes as `[n][m]`; `[]` for none at all."""
+    """Format sizes as `[n][m]`; `[]` for none."""
     return "".join(f"[{size}]" for size in shape) or "[]"
 
 
 def show_lmad(lmad: Lmad[Poly]) -> str:
-    """As in the thesis, figure 4.5: `offset + {(size: stride), ..}`."""
+    """Format an LMAD as in the thesis, figure 4.5: `offset + {(size: stride), ..}`."""
     dims = ", ".join(f"({dim.size}: {dim.stride})" for dim in lmad.dims)
     return f"{lmad.offset} + {{{dims}}}"
 
 
 def show_binding(mem: ir.MemBind) -> str:
-    """An array's block and index function."""
+    """Format an array's block and index function."""
     return f"@ {name_text(mem.block)} -> {show_lmad(mem.lmad)}"
 
 
 def show_type(kind: ir.Type) -> str:
-    """A type: `f32`, `[n][m]f32`, `[n]f32 @ xs_mem_3 -> 0 + {(n: 1)}`, `mem(f32, shared)`."""
+    """Format a type: `f32`, `[n]f32`, `[n]f32 @ xs_mem_3 -> 0 + {(n: 1)}`, `mem(f32, shared)`."""
     match kind:
         case ir.Scalar(prim):
             return prim
@@ -117,16 +117,16 @@ def show_type(kind: ir.Type) -> str:
 
 
 def show_types(types: Iterable[ir.Type]) -> str:
-    """Types in parentheses."""
+    """Format types in parentheses."""
     return f"({', '.join(map(show_type, types))})"
 
 
 def show_param(param: ir.Param) -> str:
-    """A name with its type; `*` marks one that may be consumed."""
+    """Format a name with its type; `*` marks a unique one."""
     star = "*" if param.unique else ""
     return f"{name_text(param.name)}: {star}{show_type(param.type)}"
 
 
 def show_params(params: Iterable[ir.Param]) -> str:
-    """Parameters or a pattern in parentheses."""
+    """Format parameters or a pattern in parentheses."""
     return f"({', '.join(map(show_param, params))})"

@@ -1,4 +1,4 @@
-"""Between scalar expressions and polynomials, and the type of a scalar expression.
+"""Convert between scalar expressions and polynomials.
 
 Sizes are polynomials over i64 names; index arithmetic in programs is scalar expressions. Both
 directions are exact as long as no i64 computation wraps around.
@@ -14,14 +14,14 @@ LOW, HIGH = int_range("i64")
 
 
 def prim_of(se: SE) -> Prim:
-    """The type of a scalar expression."""
+    """Return the type of a scalar expression."""
     return se.prim
 
 
 def poly_of(se: SE) -> Poly | None:
-    """An i64 expression of constants, names, `+`, `-` and `*` as a polynomial, else None.
+    """Return an i64 expression of constants, names, `+`, `-` and `*` as a polynomial, else None.
 
-    A product of long sums is none: it would have too many terms.
+    Also None for a product of long sums, which would have too many terms.
     """
     if type(se) is Var:
         return Poly.var(se.name) if se.prim == "i64" else None
@@ -42,12 +42,12 @@ def poly_of(se: SE) -> Poly | None:
 
 
 def signed(value: int) -> int:
-    """A number as 64-bit arithmetic has it."""
+    """Reduce a number to the range of i64."""
     return (value - LOW) % (HIGH - LOW + 1) + LOW
 
 
 def wrapped(poly: Poly) -> Poly:
-    """The polynomial equal to it modulo 2**64 whose coefficients are i64; mostly itself."""
+    """Reduce the coefficients of a polynomial to i64, modulo 2**64; usually the same object."""
     for coeff in poly.terms.values():
         if not LOW <= coeff <= HIGH:
             break
@@ -58,7 +58,7 @@ def wrapped(poly: Poly) -> Poly:
 
 
 def se_of(poly: Poly) -> SE:
-    """An i64 expression that equals a polynomial modulo 2**64.
+    """Return an i64 expression equal to a polynomial modulo 2**64.
 
     The order of its terms depends on the polynomial alone.
     """

@@ -1,4 +1,4 @@
-"""What indices, slices and slices by LMADs select: every `DimIndex` is a small LMAD of its own."""
+"""Index functions of indices, slices and LMAD slices: every `DimIndex` is a small LMAD."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from compiler.ir.sizes import poly_of
 Num = TypeVar("Num", int, Poly)
 
 Combine = Callable[[SE, SE], SE]
-"""A sum or product of i64 expressions."""
+"""Builds a sum or product of i64 expressions."""
 
 
 def selected(dims: Iterable[DimIndex]) -> tuple[Poly, ...]:
-    """The shape of what `dims` select."""
+    """Return the shape that `dims` select."""
     return tuple([count for dim in dims for count in dim.counts])
 
 
@@ -27,7 +27,7 @@ def sliced(
     number: Callable[[SE], Num],
     size: Callable[[Poly], Num],
 ) -> Lmad[Num]:
-    """The part of an index function that `dims` select; `number` and `size` evaluate their parts.
+    """Slice an index function by `dims`; `number` and `size` evaluate their parts.
 
     Thesis 3.4 and figure 3.6, *slice*.
     """
@@ -35,18 +35,18 @@ def sliced(
 
 
 def as_lmad(dim: DimIndex, number: Callable[[SE], Num], size: Callable[[Poly], Num]) -> Lmad[Num]:
-    """The positions that one index selects, as an LMAD."""
+    """Return the positions of one index as an LMAD."""
     pairs = zip(dim.counts, dim.strides, strict=True)
     return Lmad(number(dim.start), tuple([Dim(size(n), number(s)) for n, s in pairs]))
 
 
 def itself(size: Poly) -> Poly:
-    """A size as it is: the `size` of `sliced` over polynomials."""
+    """Return a size unchanged: the `size` of `sliced` over polynomials."""
     return size
 
 
 def sliced_poly(lmad: Lmad[Poly], dims: Sequence[DimIndex]) -> Lmad[Poly] | None:
-    """The same where all starts and strides are polynomials; else None."""
+    """Slice over polynomials; None unless all starts and strides are polynomials."""
     if any(poly_of(se) is None for dim in dims for se in (dim.start, *dim.strides)):
         return None
     return sliced(lmad, dims, _poly, itself)
@@ -59,7 +59,7 @@ def _poly(se: SE) -> Poly:
 
 
 def dim_index(start: SE, counts: Sequence[Poly], strides: Sequence[SE]) -> DimIndex:
-    """The `DimIndex` of that many dimensions."""
+    """Return the `DimIndex` of that many dimensions."""
     if not counts:
         return DimFix(start)
     if len(counts) == 1:
@@ -68,14 +68,14 @@ def dim_index(start: SE, counts: Sequence[Poly], strides: Sequence[SE]) -> DimIn
 
 
 def with_indices(dim: DimIndex, change: Callable[[SE], SE]) -> DimIndex:
-    """`dim` with each of its starts and strides changed."""
+    """Apply `change` to the start and strides of `dim`."""
     return dim_index(change(dim.start), dim.counts, tuple(map(change, dim.strides)))
 
 
 def source_indices(
     dims: Iterable[DimIndex], at: Iterable[SE], times: Combine, plus: Combine
 ) -> tuple[SE, ...]:
-    """The indices in an array of element `at` of what `dims` select of it."""
+    """Map indices `at` of a slice to indices of the sliced array."""
     rest = iter(at)
     found: list[SE] = []
     for dim in dims:
@@ -89,7 +89,7 @@ def source_indices(
 def composed(
     inner: Iterable[DimIndex], outer: Iterable[DimIndex], times: Combine, plus: Combine
 ) -> tuple[DimIndex, ...]:
-    """What `outer` selects of what `inner` selects, in one step."""
+    """Compose two slices: `outer` of what `inner` selects."""
     rest = iter(outer)
     found: list[DimIndex] = []
     for dim in inner:

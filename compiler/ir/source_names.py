@@ -1,7 +1,7 @@
-"""What the author of a program calls its numbers and arrays: the one answer for all texts.
+"""Spell numbers and arrays as the author of the program would, for all messages.
 
-A name that the compiler has made up is never shown: a number is spelt as what it is computed from,
-if that is short, else by its line; an array is told by the operation that makes it, and its line.
+Compiler-generated names are never shown: a number is spelt by its definition, if short, else by its
+line; an array by the operation that makes it, and its line.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from compiler.ir.walk import all_stms, se_parts, se_uses
 from compiler.protocol.polynomials import Applied, Factor, Polynomial
 
 Meaning = ir.SE | Poly | tuple[str, Poly, Poly]
-"""What a number is: an expression, a polynomial, or an operator and its operands."""
+"""Definition of a number: an expression, a polynomial, or an operator and its operands."""
 Definition = Meaning | tuple[Prim, Poly] | tuple[ir.SE, Poly, Poly]
-"""Or a polynomial that wraps around in a type, or a condition and what it chooses from."""
+"""Also a polynomial that wraps in a type, or a condition and its two alternatives."""
 _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _DEEP, _DEEPER = 4, 12
-"""Definitions within definitions that are looked up; of what no statement binds, more."""
+"""Maximum depth of unfolding, and that for names that no statement binds."""
 _SHORT = 40
-"""Characters that the definition of a number without a name may have."""
+"""Maximum length in characters of a definition shown in place of a name."""
 _FIRST = 3
-"""Names by which a number is described that is longer than what is looked up."""
+"""Number of names that describe a number with a long definition."""
 _OPERATORS = {
     "map": "the map",
     "red": "the reduction",
@@ -40,15 +40,15 @@ _OPERATORS = {
     "cat": "the concatenation",
     "lit": "the array literal",
 }
-"""What the compiler calls what has no name: by the operator, whatever became of it."""
+"""Descriptions of compiler-named results by operator."""
 _CALLED = ir.CORE.trait("called")
-"""Statements that compute what has no name of its own."""
+"""Descriptions of statements by their class."""
 _THINGS = frozenset((ir.Replicate, ir.Concat, ir.ArrayLit, ir.Iota))
-"""Of these, the statement and its result are called the same."""
+"""Statements described like their result."""
 
 
 def _mentioned(what: Definition) -> list[Name]:
-    """The names in a definition, in order."""
+    """Return the names in a definition, in order."""
     found: list[Name] = []
     for part in what if isinstance(what, tuple) else (what,):
         if isinstance(part, Poly):
@@ -59,7 +59,7 @@ def _mentioned(what: Definition) -> list[Name]:
 
 
 def as_factor(what: Meaning, factor: FactorOf) -> Factor:
-    """What a name stands for as the data of answers; `factor`: the same of names in it."""
+    """Encode a definition as the data of answers; `factor` encodes the names in it."""
     match what:
         case Poly():
             return applied("", what, factor=factor)
@@ -70,7 +70,7 @@ def as_factor(what: Meaning, factor: FactorOf) -> Factor:
 
 
 def _operation(se: ir.SE) -> Factor:
-    """A scalar expression as the data of answers."""
+    """Encode a scalar expression as the data of answers."""
     if isinstance(se, ir.Var):
         return se.name
     if isinstance(se, ir.Lit):
@@ -80,7 +80,7 @@ def _operation(se: ir.SE) -> Factor:
 
 
 def as_polynomial(se: ir.SE) -> Polynomial:
-    """A scalar expression of integers as the data of answers."""
+    """Encode an integer expression as the data of answers."""
     poly = poly_of(se)
     match se:
         case ir.Bin("+" | "-" as op, "i64", a, b) if poly is None:
@@ -101,9 +101,9 @@ def _sum(left: Polynomial, right: Polynomial, sign: int) -> Polynomial:
 
 
 class Spelling:
-    """Of several `n`, the first that is shown is `n`, the next one `n₂`.
+    """Assigns displayed names: of several `n`, the first is `n`, the next `n₂`.
 
-    Sizes and parameters of the function come first, so that an inner `n` is never taken for its.
+    Sizes and parameters of the function come first, so that an inner `n` is never mistaken for one.
     """
 
     def __init__(
@@ -119,14 +119,14 @@ class Spelling:
         self._shown: dict[Name, str] = {}
         self._taken: Counter[str] = Counter()
         self._states: dict[Name, str] = {}
-        """What later states of arrays are called: updates may be hundreds, one of another."""
+        """Names of later states of arrays: there may be hundreds of successive updates."""
         for name in first:
             if said(name) is not None:
                 self.number(name)
 
     @staticmethod
     def of(fun: ir.Function, said: Callable[[Name], str | None]) -> Spelling:
-        """What things in a function, as it is, are called."""
+        """Return the spelling for a function."""
         table: dict[Name, ir.Stm] = {}
 
         def made(name: Name) -> ir.Stm | None:
@@ -140,31 +140,31 @@ class Spelling:
         return Spelling(said, (param.name for param in fun.params), made)
 
     def stands_for(self, name: Name, what: Definition) -> None:
-        """Let a name that no statement binds be spelt as what it is."""
+        """Define a name that no statement binds."""
         self._stands[name] = what
 
     # --- numbers ---
 
     def number(self, name: Name) -> str:
-        """A number as a factor of a product: a name, or what it is in parentheses."""
+        """Spell a number as a factor: a name, or its definition in parentheses."""
         return self._number(name, 0)
 
     def poly(self, poly: Poly) -> str:
-        """A polynomial, such as `4*n + (xs[i] / 2)`."""
+        """Spell a polynomial, such as `4*n + (xs[i] / 2)`."""
         text = self._poly(poly, 0)
         alone = poly.as_name is not None and text not in self._taken
         return text.removeprefix("(").removesuffix(")") if alone and text[0] == "(" else text
 
     def size(self, prim: Prim, count: Poly) -> str:
-        """A number of elements in bytes, such as `4*n*m B`."""
+        """Spell a number of elements in bytes, such as `4*n*m B`."""
         return f"{self.poly(count * BYTES[prim])} B"
 
     def scalar(self, se: ir.SE) -> str:
-        """A scalar expression, without the suffixes of i64 literals."""
+        """Spell a scalar expression, without the suffixes of i64 literals."""
         return self._scalar(se, 0)
 
     def quoted(self, name: Name) -> str:
-        """A number in a sentence: a name in backquotes, else what it is, or where it is from."""
+        """Spell a number in a sentence: a name in backquotes, else its definition or origin."""
         shown = self.number(name)
         inside = shown.removeprefix("(").removesuffix(")")
         return f"`{shown}`" if self.said(name) is not None or inside == shown else inside
@@ -192,7 +192,7 @@ class Spelling:
         return shown
 
     def _without_name(self, name: Name) -> str:
-        """What the program computes in a statement by its line; the index of a map by a letter."""
+        """Spell a number by the line of its statement; a map's index by a letter."""
         if name in self._stands:
             return self._made_of(name)
         stm = self._made(name)
@@ -202,7 +202,7 @@ class Spelling:
         return f"(number of {line})" if line else "(a number)"
 
     def _made_of(self, name: Name) -> str:
-        """What is too long to be spelt, by the first names of the program that it is made of."""
+        """Spell a long definition by the first source names that it depends on."""
         found: dict[Name, None] = {}
         seen, waiting = {name}, [name]
         while waiting:
@@ -220,7 +220,7 @@ class Spelling:
         return f"(a number made of {', '.join(first)}{' and ' if first else ''}{last})"
 
     def _definition(self, name: Name, depth: int) -> str | None:
-        """What a number without a name is computed from; None if that is long, or not known."""
+        """Spell the definition of an unnamed number; None if long or unknown."""
         if depth > (_DEEPER if name in self._stands else _DEEP):
             return None
         what: object = self._stands.get(name)
@@ -264,7 +264,7 @@ class Spelling:
     # --- arrays ---
 
     def array(self, name: Name) -> str:
-        """An array in a few words that go into a sentence: by its name, if its author gave one."""
+        """Spell an array within a sentence: by the author's name if there is one."""
         said = self.said(name)
         stm = self._made(name)
         if stm is None or said is not None:
@@ -289,7 +289,7 @@ class Spelling:
         return f"{'' if type(stm.exp) in _THINGS else 'the result of '}{what} in {line}"
 
     def statement(self, stm: ir.Stm) -> str:
-        """A statement in a few words: its last name, or what it is and where."""
+        """Spell a statement: by its last name, or its kind and line."""
         line = _line(stm)
         if not stm.pat:
             return f"the check in {line}" if line else "a check"
@@ -302,7 +302,7 @@ class Spelling:
 
 
 class Inhabitants:
-    """The arrays in each block of a function, as it is: a block is called as what is in it."""
+    """Spells each block of a function by the array in it."""
 
     def __init__(self, fun: ir.Function, said: Callable[[Name], str | None]) -> None:
         self.fun = fun
@@ -310,7 +310,7 @@ class Inhabitants:
         self._arrays: dict[Name, list[Name]] = {}
 
     def __call__(self, block: Name, prov: Prov) -> str:
-        """The array in a block, made at some place, in a few words."""
+        """Spell the array in a block, made at `prov`."""
         if not self._arrays:
             self._look()
         found = self._arrays.get(block, [])
@@ -330,22 +330,22 @@ class Inhabitants:
 
 
 def sentence(text: str) -> str:
-    """The text with a capital letter."""
+    """Capitalise the first letter."""
     return text[:1].upper() + text[1:]
 
 
 def _what(stm: ir.Stm) -> str:
-    """A statement whose result has no name of the author, as what was written there; or ""."""
+    """Describe a statement whose result has no source name; or ""."""
     return _OPERATORS.get(base_of(stm.pat[-1].name)) or _CALLED.get(type(stm.exp), "")
 
 
 def _line(stm: ir.Stm | None) -> str:
-    """The line of the program that a statement is from; "" if that is not known."""
+    """Return the source line of a statement; "" if unknown."""
     return line_of(stm.prov) if stm is not None else ""
 
 
 def _enclosed(text: str) -> bool:
-    """Whether a text is one call, access or number, or stands in parentheses as a whole."""
+    """True for a single call, access or number, or a fully parenthesised text."""
     depth = 0
     for at, letter in enumerate(text):
         depth += (letter in "([") - (letter in ")]")

@@ -1,4 +1,4 @@
-"""What printer and parser of the core language share: keywords, precedences, names, literals.
+"""Keywords, precedences, names and literals shared by the core language's printer and parser.
 
 Precedence, tightest first: unary `-` and `!`; `**`; `*` `/` `%` `//` `%%`; `+` `-`; `<<` `>>`; `&`;
 `^`; `|`; comparisons; `&&`; `||`. All binary operators associate to the left.
@@ -24,38 +24,38 @@ PRECEDENCE: dict[str, int] = {
     )
     for op in ops.split()
 }
-"""Of binary operators; `min` and `max` are written as functions."""
+"""Precedence of binary operators; `min` and `max` are written as functions."""
 UNARY = 11
 ATOM = 12
 
 CALLS = frozenset((*FUNS, "min", "max", "abs", "sgn", "select"))
-"""What is written `name(arguments)` inside scalar expressions."""
+"""Operations written `name(arguments)` inside scalar expressions."""
 
 _WORDS = "entry fun let in mem true false device shared private grid block thread"
-"""What no format line has."""
+"""Keywords that occur in no format line."""
 _NO_KEYWORDS = frozenset(("unroll",))
-"""Words of format lines that stand where no name may, and so may be names elsewhere."""
+"""Words of format lines at places where no name may stand, and so usable as names."""
 KEYWORDS = frozenset((*PRIMS, *CALLS, *_WORDS.split(), *CORE.words())) - _NO_KEYWORDS
 
 _PLAIN_NAME = re.compile(r"%?[^\W\d][\w']*")
-"""The kernel IR has names that begin with `%`."""
+"""Names of the kernel IR may begin with `%`."""
 
 
 @lru_cache(maxsize=4096)
 def name_text(name: Name) -> str:
-    """A name as it is, or in backquotes if it does not look like one."""
+    """Format a name, in backquotes if it does not look like one."""
     if name.isidentifier() and name not in KEYWORDS:
         return name
     return name if _PLAIN_NAME.fullmatch(name) and name not in KEYWORDS else f"`{name}`"
 
 
 def string_text(text: str) -> str:
-    """A message in double quotes, with JSON's escapes."""
+    """Format a message in double quotes, with JSON's escapes."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def literal_text(value: int | float | bool, prim: Prim, suffix: bool = True) -> str:
-    """A literal with its type as suffix; negative ones begin with `-`."""
+    """Format a literal with its type as suffix; negative ones begin with `-`."""
     if prim == "bool":
         return "true" if value else "false"
     end = prim if suffix else ""
@@ -69,14 +69,14 @@ def literal_text(value: int | float | bool, prim: Prim, suffix: bool = True) -> 
 
 
 def float_text(value: float, prim: Prim) -> str:
-    """The shortest decimal that reads back as the same finite value of that type."""
+    """Return the shortest decimal that reads back as the same finite value of that type."""
     exact = repr(value)
     return exact if prim == "f64" else _short(exact, prim)
 
 
 @lru_cache(maxsize=4096)
 def _short(exact: str, prim: Prim) -> str:
-    """The same for narrow types, of a value by its text, which tells -0.0 from 0.0."""
+    """Return the shortest decimal of a narrow type; the text `exact` tells -0.0 from 0.0."""
     value = float(exact)
     if prim == "f32":
         short = np.float32(value)

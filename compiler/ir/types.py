@@ -1,4 +1,4 @@
-"""What can be asked of types, and types made from others. The types made have no memory."""
+"""Query types, and construct types without memory."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from compiler.ir.nodes import Array, Mem, Operand, Param, Scalar, Type, Var
 
 
 def prim_type(kind: Type) -> Prim:
-    """The primitive type of a scalar, or of the elements of an array or a block."""
+    """Return the primitive type of a scalar, or of the elements of an array or block."""
     return kind.prim
 
 
 def shape_of(kind: Type) -> tuple[Poly, ...]:
-    """The dimensions of an array; none for a scalar."""
+    """Return the dimensions of an array; none for a scalar."""
     return kind.shape if isinstance(kind, Array) else ()
 
 
 def array_type(prim: Prim, shape: Iterable[Poly]) -> Array | Scalar:
-    """The type of an array, or of a scalar where there are no dimensions."""
+    """Return the type of an array, or of a scalar if there are no dimensions."""
     dims = tuple(shape)
     return Array(prim, dims) if dims else Scalar(prim)
 
 
 def with_dims(outer: Sequence[Poly], element: Type) -> Array | Scalar:
-    """The array type with the dimensions `outer` around `element`."""
+    """Return the array type with the dimensions `outer` around `element`."""
     assert not isinstance(element, Mem)
     return array_type(element.prim, (*outer, *shape_of(element)))
 
 
 def row_type(array: Type, dims: int = 1) -> Array | Scalar:
-    """The type of what is left after indexing the first `dims` dimensions."""
+    """Return the type left after indexing the first `dims` dimensions."""
     assert not isinstance(array, Mem)
     return array_type(array.prim, shape_of(array)[dims:])
 
 
 def as_operand(param: Param) -> Operand:
-    """A parameter as an operand: scalars as expressions, arrays and blocks by name."""
+    """Return a parameter as an operand: scalars as expressions, arrays and blocks by name."""
     return Var(param.name, param.type.prim) if isinstance(param.type, Scalar) else param.name
 
 
 def as_scalar(param: Param) -> Var:
-    """A scalar parameter as an expression."""
+    """Return a scalar parameter as an expression."""
     assert isinstance(param.type, Scalar)
     return Var(param.name, param.type.prim)

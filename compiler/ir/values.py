@@ -30,7 +30,7 @@ _PRIM_OF: dict[np.dtype[np.generic], Prim] = {dtype: prim for prim, dtype in DTY
 
 
 def parse(text: str, prims: Sequence[Prim] = ()) -> list[Value]:
-    """Read values from text; `prims` are the types of numbers without one, value by value.
+    """Parse values from text; `prims` are the types of unsuffixed numbers, value by value.
 
     Raises InputError with a position in the file `input`.
     """
@@ -38,17 +38,17 @@ def parse(text: str, prims: Sequence[Prim] = ()) -> list[Value]:
 
 
 def prim_of(value: Value) -> Prim:
-    """The element type of a value."""
+    """Return the element type of a value."""
     return _PRIM_OF[value.dtype]
 
 
 def type_text(value: Value) -> str:
-    """The type of a value with its sizes, such as `[2][3]f32`."""
+    """Return the type of a value with its sizes, such as `[2][3]f32`."""
     return "".join(f"[{size}]" for size in value.shape) + prim_of(value)
 
 
 def show(value: Value) -> str:
-    """A value as text; every element carries its type."""
+    """Format a value; every element carries its type."""
     prim = prim_of(value)
     if not value.shape:
         return literal_text(value.item(), prim)
@@ -58,9 +58,9 @@ def show(value: Value) -> str:
 
 
 def beginning(value: Value, most: int) -> str:
-    """A value as text of at most about `most` characters: the first elements of each dimension.
+    """Format a value in about `most` characters: the first elements of each dimension.
 
-    What is left out is counted where it would stand: `[[1i32, … and 9 more], … and 4 more]`.
+    Omitted elements are counted in place: `[[1i32, … and 9 more], … and 4 more]`.
     """
     few = max(1, most // LEAST_CHARACTERS)
     while value.shape and value.size:
@@ -73,11 +73,11 @@ def beginning(value: Value, most: int) -> str:
 
 
 LEAST_CHARACTERS = 5
-"""Of an element and what divides it from the next one: `1i8, `."""
+"""Minimum length of an element and its separator: `1i8, `."""
 
 
 def first_of(shape: tuple[int, ...], few: int) -> list[int]:
-    """Sizes of a part with at most so many elements: all dimensions are cut at one size."""
+    """Return sizes of a part with at most `few` elements: all dimensions are cut at one size."""
     low, high = 1, max(shape)
     while low < high:
         middle = (low + high + 1) // 2
@@ -89,7 +89,7 @@ def first_of(shape: tuple[int, ...], few: int) -> list[int]:
 
 
 def _nested(part: npt.NDArray[np.generic], shape: tuple[int, ...]) -> str:
-    """An array of this shape, of which only the first elements of each dimension are there."""
+    """Format an array of this shape from the first elements of each dimension."""
     prim = prim_of(part)
     left = [
         f", … and {size - here} more" if size > here else ""
@@ -103,14 +103,14 @@ def _nested(part: npt.NDArray[np.generic], shape: tuple[int, ...]) -> str:
 
 
 def _rows(array: npt.NDArray[np.generic], prim: Prim, more: str) -> list[str]:
-    """The rows of a matrix as text, each with `more` at its end."""
+    """Format the rows of a matrix, each with `more` at its end."""
     cells = elements(array.reshape(-1), prim)
     width = array.shape[1]
     return [f"[{', '.join(cells[at : at + width])}{more}]" for at in range(0, len(cells), width)]
 
 
 def elements(flat: npt.NDArray[np.generic], prim: Prim) -> list[str]:
-    """The elements of an array of one dimension, each with its type."""
+    """Format the elements of a one-dimensional array, each with its type."""
     if prim == "bool":
         return ["true" if x else "false" for x in flat.tolist()]
     if prim[0] != "f":
@@ -128,7 +128,7 @@ _VERSION = 2
 
 
 def to_binary(values: Sequence[Value]) -> bytes:
-    """Values one after another in the binary format."""
+    """Encode values in the binary format."""
     parts: list[bytes] = []
     for value in values:
         parts.append(struct.pack("<cBB", b"b", _VERSION, value.ndim))
@@ -139,14 +139,13 @@ def to_binary(values: Sequence[Value]) -> bytes:
 
 
 _BINARY = re.compile(rb'"(?:[^"\\]|\\.)*"|--[^\n]*|b[\x00-\x1f]', re.DOTALL)
-"""Strings, comments, and where a value in the binary format begins."""
+"""Strings, comments, and the start of a value in the binary format."""
 
 
 def notation(data: bytes) -> tuple[str, dict[int, Value]]:
-    """Data as text, in which BINARY stands for each value in the binary format, and these values.
+    """Split data into text with BINARY for each binary value, and these values by offset.
 
-    The values are found by the offset of their BINARY. Both notations may be mixed, with white
-    space and comments between values. Raises InputError.
+    Both notations may be mixed, with white space and comments between values. Raises InputError.
     """
     if data.startswith(npy.MAGIC):
         return BINARY, {0: npy.array(data)}
@@ -163,7 +162,7 @@ def notation(data: bytes) -> tuple[str, dict[int, Value]]:
 
 
 def _next_binary(data: bytes, at: int) -> int:
-    """The offset after the first byte of the next value in the binary format, 0 for none."""
+    """Return the offset after the first byte of the next binary value, 0 for none."""
     return next((m.start() + 1 for m in _BINARY.finditer(data, at) if m[0][:1] == b"b"), 0)
 
 
@@ -193,7 +192,7 @@ def _one_from_binary(data: bytes, at: int) -> tuple[Value, int]:
 
 
 def decoded(data: bytes) -> str:
-    """Data as text. Raises InputError."""
+    """Decode UTF-8. Raises InputError."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -201,6 +200,6 @@ def decoded(data: bytes) -> str:
 
 
 def from_bytes(data: bytes, prims: Sequence[Prim] = ()) -> list[Value]:
-    """Read values in whichever format `data` is in. Raises InputError."""
+    """Parse values in any of the formats. Raises InputError."""
     text, binary = notation(data)
     return ValueReader(text, prims, binary).values()

@@ -1,8 +1,8 @@
-"""Checks a program of the core language: scopes, types, sizes, consumption, legal forms.
+"""Verify a program of the core language: scopes, types, sizes, consumption, permitted forms.
 
-Every pass's output is checked against the form of its stage (`forms.py`). The type rules are
-those of the thesis (figures 4.2 and 4.6): `verify_exp.py` has the rule of each expression, and
-`verify_scope.py` what the rules ask.
+Every pass's output is checked against the form of its stage (`forms.py`). The type rules are those
+of the thesis (figures 4.2 and 4.6): `verify_exp.py` has the rule of each expression, and
+`verify_scope.py` the checks that the rules share.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from compiler.ir.verify_scope import ScopeChecker
 
 
 def verify(prog: Prog, form: Form, stage: str) -> None:
-    """Raise `CompilerBug`, naming what, where and `stage`, unless `prog` is of that form."""
+    """Check that `prog` is of a form. Raises `CompilerBug` with violation, place and `stage`."""
     checker = ScopeChecker(form, stage, RULES)
     for fun in prog.funs:
         checker.function(fun)

@@ -1,7 +1,7 @@
-"""The type rule of each expression: what its parts must be, and the types of its results.
+"""Type rules of expressions: check the operands, return the result types.
 
-A result type without memory says that any binding will do (thesis, rule T-MEM-KERNEL); views give
-the one that they must have. `None` stands for rules that check the statement's pattern themselves.
+A result type without memory admits any binding (thesis, rule T-MEM-KERNEL); views return the one
+that they must have. `None`: the rule has checked the statement's pattern itself.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _index(c: ScopeChecker, exp: ir.Index, pat: object) -> Types:
 
 
 def _sliced(c: ScopeChecker, array: ir.Array, dims: tuple[ir.DimIndex, ...]) -> tuple[Poly, ...]:
-    """The shape of a slice."""
+    """Return the shape of a slice."""
     c.must(len(dims) == array.rank, f"{len(dims)} indices for {array.rank} dimensions")
     for dim in dims:
         c.scalar(dim.start, "i64", "an index")
@@ -67,7 +67,7 @@ def _view(
     lmad: Lmad[Poly] | NoView | None,
     pat: Any,
 ) -> Types:
-    """The type of a view; if its LMAD cannot be told, at least the block must be the source's."""
+    """Return the type of a view; with an unknown LMAD, at least the block must be the source's."""
     plain = ir.Array(source.prim, shape)
     if not c.form.memory or source.mem is None:
         return (plain,)
@@ -109,7 +109,7 @@ def _rearrange(c: ScopeChecker, exp: ir.Rearrange, pat: Any) -> Types:
 
 
 def product(sizes: Iterable[Poly]) -> Poly:
-    """The number of elements of an array of that shape."""
+    """Return the number of elements of an array of that shape."""
     total = Poly.const(1)
     for size in sizes:
         total = total * size
@@ -118,7 +118,7 @@ def product(sizes: Iterable[Poly]) -> Poly:
 
 @handles(RULES, ir.Reshape)
 def _reshape(c: ScopeChecker, exp: ir.Reshape, pat: Sequence[ir.Param]) -> Types:
-    """Between equal ranks an assertion has guarded it; otherwise the products must match."""
+    """Check a reshape: an assertion guards equal ranks; otherwise the products must match."""
     array = c.array(exp.array)
     c.sizes(exp.shape)
     same_product = c.known.equal(product(array.shape), product(exp.shape))
@@ -297,7 +297,7 @@ def _fn(
     what: str,
     accumulators: Sequence[Name] = (),
 ) -> None:
-    """A lambda applied to arguments of those types, which may push to those accumulators."""
+    """Check a lambda applied to arguments of those types; it may push to `accumulators`."""
     c.must(len(fn.params) == len(args), f"{what} has {len(fn.params)} parameters, not {len(args)}")
     for kind in fn.returns:
         c.type(kind)
@@ -325,7 +325,7 @@ def _give(
 
 
 def _operators(c: ScopeChecker, ops: Sequence[ir.Operator]) -> list[ir.Type]:
-    """Check operators; the types of all their components."""
+    """Check operators; return the types of all their components."""
     found: list[ir.Type] = []
     for op in ops:
         neutral = [c.operand(value) for value in op.neutral]
@@ -338,7 +338,7 @@ def _operators(c: ScopeChecker, ops: Sequence[ir.Operator]) -> list[ir.Type]:
 
 
 def _over(c: ScopeChecker, width: Poly, arrays: Sequence[Name]) -> list[ir.Type]:
-    """Check the arrays that an operator goes over; the types of their rows."""
+    """Check the array operands of an operator; return the types of their rows."""
     c.sizes((width,))
     rows: list[ir.Type] = []
     for name in arrays:
@@ -399,7 +399,7 @@ def _scatter(c: ScopeChecker, exp: ir.Scatter, pat: object) -> Types:
 def _hist_ops(
     c: ScopeChecker, ops: Sequence[ir.HistOp], outer: Sequence[Poly] = ()
 ) -> tuple[list[ir.Type], list[ir.Type]]:
-    """The types that a point must give, and those of the destinations."""
+    """Return the types that a point must produce, and those of the destinations."""
     wanted: list[ir.Type] = []
     dests: list[ir.Type] = []
     for op in ops:
@@ -458,7 +458,7 @@ def _push(c: ScopeChecker, exp: ir.Push, pat: object) -> Types:
 
 
 def _derived(c: ScopeChecker, exp: ir.Derivative, seeds: Sequence[ir.Type]) -> list[ir.Type]:
-    """Check a derivative's parts; the types of what its function gives."""
+    """Check a derivative's operands; return the result types of its function."""
     args = [c.operand(arg) for arg in exp.args]
     _fn(c, exp.fn, args, "the function of a derivative")
     c.must(len(exp.seeds) == len(seeds), f"{len(exp.seeds)} seeds for {len(seeds)} values")
@@ -488,7 +488,7 @@ def _with_vjp(c: ScopeChecker, exp: ir.WithVjp, pat: object) -> Types:
 
 
 def _kernel(c: ScopeChecker, exp: ir.SegOp, fixed: Sequence[ir.Type]) -> list[ir.Type]:
-    """Check a kernel's body; the types of its results, of which the first must be `fixed`."""
+    """Check a kernel's body; return its result types, the first of which must be `fixed`."""
     _level(c, exp)
     c.sizes(bound for _, bound in exp.space.dims)
     body = exp.body
@@ -537,7 +537,7 @@ def _kernel_results(c: ScopeChecker, body: ir.KernelBody) -> None:
 
 
 def _results(c: ScopeChecker, exp: ir.SegOp, skip: int, sizes: Sequence[Poly]) -> list[ir.Type]:
-    """Types of the statement's results for the body's results after the first `skip`."""
+    """Return the types of the statement's results for the body's results after `skip`."""
     found: list[ir.Type] = []
     for result, kind in list(zip(exp.body.results, exp.body.returns, strict=True))[skip:]:
         write = isinstance(result, ir.Write)

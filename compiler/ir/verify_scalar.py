@@ -1,4 +1,4 @@
-"""Checks scalar expressions and sizes: scopes and types, for the core language and for IMP."""
+"""Verify scalar expressions and sizes: scopes and types, for the core language and for IMP."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _KINDS: dict[FunKind, tuple[Prim, ...]] = {
 
 
 class ScalarChecker:
-    """What is in scope; a subclass says how to fail."""
+    """Types of names in scope; a subclass defines `fail`."""
 
     def __init__(self) -> None:
         self.types: dict[Name, Type] = {}
@@ -70,7 +70,7 @@ class ScalarChecker:
                 )
 
     def se(self, se: SE) -> Prim:
-        """Check a scalar expression and give its type."""
+        """Check a scalar expression and return its type."""
         match se:
             case Lit(value, prim):
                 self.must(_is_literal(value, prim), f"bad literal {value} of type {prim}")
@@ -102,7 +102,7 @@ class ScalarChecker:
         return prim_of(se)
 
     def scalar(self, se: SE, prim: Prim, what: str) -> None:
-        """Check that a scalar expression has a certain type."""
+        """Check that a scalar expression has type `prim`."""
         found = self.se(se)
         self.must(found == prim, f"{what} is {found} and not {prim}")
 

@@ -1,6 +1,6 @@
-"""What the verifier knows at one point of a program: scopes, types, sizes, consumption.
+"""State of the verifier at one point: scopes, types, sizes, consumption.
 
-Sizes are equal if `known.Known` can tell. Consumption is tracked through roots: two arrays may
+Sizes are equal if `known.Known` proves it. Consumption is tracked through roots: two arrays may
 share memory if they have a root in common.
 """
 
@@ -26,26 +26,26 @@ from compiler.ir.walk import subst
 Roots = frozenset[Name]
 Types = Sequence[ir.Type] | None
 Rule = Callable[["ScopeChecker", Any, Sequence[ir.Param]], Types]
-"""The types of an expression's results; None: the rule has checked the pattern itself."""
+"""Return the types of an expression's results; None: the rule has checked the pattern itself."""
 
 
 def is_se(exp: ir.Exp) -> TypeGuard[ir.SE]:
-    """Whether an expression is a scalar one."""
+    """True for a scalar expression."""
     return isinstance(exp, ir.SE_NODES)
 
 
 class Kept(NamedTuple):
-    """Arrays that may not be consumed: the first `before` that were bound, and `more`."""
+    """Arrays that may not be consumed: the first `before` bound ones, and `more`."""
 
     before: int
     more: Roots
 
 
 class ScopeChecker(ScalarChecker):
-    """What is in scope, what is known, and what has been consumed, at one point of a program."""
+    """Names in scope, equalities, and consumed arrays at one point of a program."""
 
     def __init__(self, form: Form, stage: str, rules: Mapping[type, Rule]) -> None:
-        """`rules` are the type rules, by the class of the expression."""
+        """`rules`: type rules by expression class."""
         super().__init__()
         self.rules = rules
         self.form = form
@@ -57,15 +57,15 @@ class ScopeChecker(ScalarChecker):
         self.roots: dict[Name, Roots] = {}
         self.dead: dict[Name, str] = {}
         self.order: dict[Name, int] = {}
-        """The arrays in order of binding, and so what was there before a body began."""
+        """Arrays in order of binding, which tells those bound before a body."""
         self.keep: list[Kept] = []
         """Roots that may not be consumed here, per enclosing loop or lambda."""
         self.where: list[ir.Stm] = []
         self.inside: list[str] = []
-        """The levels of the kernels around this point."""
+        """Levels of the enclosing kernels."""
         self.fun = ""
         self.accumulators: frozenset[Name] = frozenset()
-        """What statements may push to here."""
+        """Arrays that statements may push to here."""
 
     # --- errors ------------------------------------------------------------------------------
 
@@ -93,7 +93,7 @@ class ScopeChecker(ScalarChecker):
             self.order[name] = len(self.order)
 
     def bind_params(self, params: Iterable[ir.Param]) -> None:
-        """Bring parameters into scope from left to right, checking each one's type."""
+        """Bring parameters into scope from left to right, checking each type."""
         for param in params:
             self.type(param.type)
             self.bind(param.name, param.type)
@@ -126,7 +126,7 @@ class ScopeChecker(ScalarChecker):
     # --- operands ----------------------------------------------------------------------------
 
     def operand(self, operand: ir.Operand) -> ir.Type:
-        """Check an operand and give its type; arrays count as used."""
+        """Check an operand and return its type; marks arrays as used."""
         if not isinstance(operand, str):
             return ir.Scalar(self.se(operand))
         kind = self.types.get(operand)
@@ -137,7 +137,7 @@ class ScopeChecker(ScalarChecker):
         return kind
 
     def array(self, name: Name) -> ir.Array:
-        """Check that a name is an array in scope that has not been consumed, and give its type."""
+        """Check that a name is an unconsumed array in scope, and return its type."""
         kind = self.types.get(name)
         if not isinstance(kind, ir.Array):
             self.fail(f"`{name}` is no array in scope")
@@ -162,7 +162,7 @@ class ScopeChecker(ScalarChecker):
     def same(self, found: ir.Type, wanted: ir.Type, what: str, memory: bool = True) -> None:
         """Check that two types are equal."""
         if not self.known.equal_types(found, wanted, memory and self.form.memory):
-            # Types are shown only here: shown each time, they took a quarter of all checks.
+            # Format types only on failure: formatting each time took a quarter of all checks.
             self.fail(f"{what} is {show_type(found)} and should be {show_type(wanted)}")
 
     # --- consumption -------------------------------------------------------------------------
@@ -209,7 +209,7 @@ class ScopeChecker(ScalarChecker):
             self.bound.add(param.name)
 
     def stms(self, stms: Iterable[ir.Stm]) -> list[Name]:
-        """Check statements in order; their names stay in scope and are given back."""
+        """Check statements in order; return their names, which stay in scope."""
         names: list[Name] = []
         for stm in stms:
             self.where.append(stm)
@@ -227,7 +227,7 @@ class ScopeChecker(ScalarChecker):
         taken = self.effects.consumed(exp)
         self.no_sharing(stm, taken)
         sources = self.effects.aliases(stm)
-        # What a branch consumes belongs to the results, also where the other branch returns it.
+        # An array consumed by a branch counts as consumed, also if the other branch returns it.
         gone = self.roots_of(taken)
         roots = [self.roots_of(names) - gone for names in sources]
         for name in taken:
@@ -260,15 +260,15 @@ class ScopeChecker(ScalarChecker):
                 self.must(not missing, f"the array `{param.name}` has no memory")
 
     def outside(self, more: Iterable[Name] = ()) -> Kept:
-        """What must not be consumed in a body that begins here: all that is bound, and `more`."""
+        """Return the arrays that a body beginning here must not consume: all bound, and `more`."""
         return Kept(len(self.order), frozenset(more))
 
     def kept(self, roots: Roots, kept: Kept) -> bool:
-        """Whether any of the roots must not be consumed."""
+        """True if any of the roots must not be consumed."""
         return any(self.order[root] < kept.before or root in kept.more for root in roots)
 
     def roots_of(self, names: Iterable[Name]) -> Roots:
-        """The roots of all of some arrays."""
+        """Return the union of the arrays' roots."""
         found: frozenset[Name] = frozenset()
         for name in names:
             found |= self.roots.get(name, frozenset((name,)))
@@ -289,7 +289,7 @@ class ScopeChecker(ScalarChecker):
                 self.must(not shared, f"`{name}` is used where memory that it shares is consumed")
 
     def branch(self, body: ir.Body, params: Sequence[ir.Param], what: str) -> dict[Name, str]:
-        """Check a branch against a pattern; gives what it consumed and leaves that unmarked."""
+        """Check a branch against a pattern; return what it consumed, left unmarked."""
         before = dict(self.dead)
         names = self.stms(body.stms)
         self.results(body.results, params, what)

@@ -1,8 +1,7 @@
-"""Going over programs: parts, free names, uses, bindings, substitution, renaming.
+"""Traverse programs: subnodes, free names, uses, bindings, substitution, renaming.
 
-What the parts of a node are says `parts.py`, by the annotations of its fields: a new node in
-`nodes.py` needs nothing here. `aliases.py` says what an expression consumes and what its results
-alias.
+`parts.py` derives the fields to visit from annotations: a new node in `nodes.py` needs nothing
+here. `aliases.py` says what an expression consumes and what its results alias.
 
 All bindings of a program are unique, so a name is free in a node if it is used and not bound
 anywhere inside it, and substitution never captures.
@@ -27,7 +26,9 @@ Node = TypeVar("Node")
 
 
 class Rewrite:
-    """What `rewrite` does to the parts of a node. A part whose function is not given stays.
+    """Functions that `rewrite` applies to the parts of a node.
+
+    A part whose function is not given stays.
 
     `var` gets scalar variables inside scalar expressions, `se` whole scalar expressions (then `var`
     is not used), `name` uses of arrays and blocks, `poly` sizes and LMAD parts, `bind` names where
@@ -64,7 +65,7 @@ class Rewrite:
         self.kernel = kernel
         self.prov = prov
         self.skips: Callable[[ir.Stm], bool] | None = None
-        """Says which statements stay, with all that is inside of them."""
+        """Statements to leave alone, with everything inside."""
 
 
 def _ignore(name: Name) -> None:
@@ -87,7 +88,7 @@ def map_se(se: ir.SE, var: Callable[[ir.Var], ir.SE]) -> ir.SE:
 
 
 def map_subexpressions(se: ir.SE, f: Callable[[ir.SE], ir.SE]) -> ir.SE:
-    """Apply `f` to the direct parts of a scalar expression; the same object if nothing changes."""
+    """Apply `f` to the operands of a scalar expression; the same object if nothing changes."""
     match se:
         case ir.Bin(op, at, a, b):
             a2, b2 = f(a), f(b)
@@ -108,7 +109,7 @@ def map_subexpressions(se: ir.SE, f: Callable[[ir.SE], ir.SE]) -> ir.SE:
 
 
 def se_parts(se: ir.SE) -> tuple[ir.SE, ...]:
-    """The direct parts of a scalar expression."""
+    """Return the operands of a scalar expression."""
     if type(se) is ir.Var or type(se) is ir.Lit:
         return ()
     if type(se) is ir.Bin:
@@ -121,7 +122,7 @@ def se_parts(se: ir.SE) -> tuple[ir.SE, ...]:
 
 
 def se_uses(se: ir.SE, use: Use) -> None:
-    """Call `use` on the name of every variable, as often as it occurs."""
+    """Call `use` on every occurrence of a variable."""
     VISIT[type(se)](se, use, _ignore)
 
 
@@ -159,11 +160,11 @@ def map_stms(exp: ir.Exp, f: Callable[[tuple[ir.Stm, ...]], tuple[ir.Stm, ...]])
 
 
 NESTED = frozenset(cls for cls in get_args(nodes.Exp) if cls in CHILDREN)
-"""The classes of expressions that have bodies inside."""
+"""Expression classes with bodies inside."""
 
 
 def children(exp: ir.Exp) -> tuple[ir.Body | ir.Lambda | ir.KernelBody, ...]:
-    """The bodies, lambdas and kernel bodies directly inside an expression, in order."""
+    """Return the bodies, lambdas and kernel bodies directly inside an expression, in order."""
     if type(exp) not in NESTED:
         return ()
     found: list[ir.Body | ir.Lambda | ir.KernelBody] = []
@@ -172,12 +173,12 @@ def children(exp: ir.Exp) -> tuple[ir.Body | ir.Lambda | ir.KernelBody, ...]:
 
 
 def stms_of(node: ir.Body | ir.Lambda | ir.KernelBody) -> tuple[ir.Stm, ...]:
-    """The statements of any of the three."""
+    """Return the statements of any kind of body."""
     return node.body.stms if isinstance(node, ir.Lambda) else node.stms
 
 
 def all_stms(stms: Iterable[ir.Stm]) -> Iterator[ir.Stm]:
-    """Every statement, outer before inner, in order of text."""
+    """Yield every statement, outer before inner, in order of text."""
     pending = [iter(stms)]
     while pending:
         for stm in pending[-1]:
@@ -197,12 +198,12 @@ def visit(node: object, use: Use, bind: Use) -> None:
 
 
 def visit_own(node: object, use: Use, bind: Use) -> None:
-    """The same without what is in bodies inside it; parameters of lambdas are in their bodies."""
+    """Visit a node without its nested bodies; parameters of lambdas belong to the bodies."""
     OWN[type(node)](node, use, bind)
 
 
 def free(node: object) -> set[Name]:
-    """The names that a node (or tuple of nodes) uses and does not bind, in types as well.
+    """Return the names that a node (or tuple of nodes) uses and does not bind, in types as well.
 
     A statement's own pattern counts as bound: `free(stm)` is what the statement needs.
     """
@@ -214,9 +215,9 @@ def free(node: object) -> set[Name]:
 
 
 def mentioned(stm: ir.Stm) -> frozenset[Name]:
-    """All names that a statement uses, also inside and in types: found once, and kept with it.
+    """Return all names that a statement uses, also inside and in types; cached on the statement.
 
-    For passes that ask it of the statements of each body inside of others.
+    For passes that ask for the statements of each nested body.
     """
     try:
         return stm.mentioned
@@ -238,14 +239,14 @@ def mentioned(stm: ir.Stm) -> frozenset[Name]:
 
 
 def bound(node: object) -> list[Name]:
-    """The names bound anywhere inside, in order of text."""
+    """Return the names bound anywhere inside, in order of text."""
     found: list[Name] = []
     VISIT[type(node)](node, _ignore, found.append)
     return found
 
 
 def count_uses(node: object, into: dict[Name, int] | None = None) -> dict[Name, int]:
-    """How often each name occurs other than where it is bound; added to `into` if given."""
+    """Count the uses of each name; added to `into` if given."""
     counts = {} if into is None else into
 
     def use(name: Name) -> None:
@@ -256,7 +257,7 @@ def count_uses(node: object, into: dict[Name, int] | None = None) -> dict[Name, 
 
 
 def without_prov(prog: nodes.Prog) -> nodes.Prog:
-    """The same program without provenance, as its text form reads back."""
+    """Return the program without provenance, as its text form reads back."""
 
     def bare(stms: tuple[ir.Stm, ...]) -> tuple[ir.Stm, ...]:
         return tuple(ir.Stm(stm.pat, map_stms(stm.exp, bare)) for stm in stms)
@@ -284,9 +285,9 @@ def subst(node: Node, mapping: Mapping[Name, Replacement]) -> Node:
 
 
 def subst_mentioned(node: Node, mapping: Mapping[Name, Replacement]) -> Node:
-    """The same, for passes that ask of statements which names are `mentioned` in them.
+    """Substitute like `subst`, but skip statements that mention none of the names.
 
-    It does not go into those that mention none, however much is inside of them.
+    For passes that use `mentioned`: nothing is entered needlessly, however deep it nests.
     """
     if not mapping:
         return node
@@ -301,7 +302,7 @@ def _substitution(
     prov: Callable[[Prov], Prov] | None = None,
 ) -> Rewrite:
     made: dict[int, tuple[Poly, Poly]] = {}
-    """By `id`, sizes before and after: types of one array mention the same ones."""
+    """Cache by `id`, before and after: types of one array share their sizes."""
 
     def var(x: ir.Var) -> ir.SE:
         new = mapping.get(x.name)
@@ -352,10 +353,10 @@ def rename(
     mapping: Mapping[Name, Replacement] | None = None,
     prov: Callable[[Prov], Prov] | None = None,
 ) -> Node:
-    """A copy with new names for everything bound inside (a lambda's parameters included).
+    """Return a copy with fresh names for everything bound inside (lambda parameters included).
 
     `fresh` is `ctx.fresh`. `mapping` is substituted at the same time; it may give the new names of
-    some bindings itself. `prov` gives the new provenance of statements and results.
+    some bindings itself. `prov` maps the provenance of statements and results.
     """
     table: dict[Name, Replacement] = dict(mapping) if mapping else {}
     for old in bound(node):

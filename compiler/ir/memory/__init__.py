@@ -1,19 +1,19 @@
-"""Where arrays lie, checked after each pass that has to do with memory, from the text alone.
+"""Verify the memory layout of a program after each pass that affects it, from the text alone.
 
-Two questions: does each index function stay inside of its block; and does no write meet a cell of
-an array that is needed later, or that another thread touches. Nothing of what the passes think of
-goes into it: when arrays are needed, which blocks names mean and what holds of sizes is found here,
-once more, in a simpler way. Only inequalities over integers are proved by the same algebra.
+Checks that each index function stays inside its block, and that no write overlaps cells that are
+needed later or accessed by another thread. Independent of the passes: liveness of arrays, meanings
+of block names and facts about sizes are recomputed here in a simpler way. Only the prover of
+integer inequalities is shared.
 
-    known.py    what holds of integers at a place
-    integers.py which polynomials numbers are, and what conditions say of them
-    blocks.py   what names of blocks mean, what passes from array to array
+    known.py    facts about integers at a place
+    integers.py reads numbers as polynomials, and conditions as facts
+    blocks.py   the blocks that a name may mean, and the flow of arrays
     decide.py   questions: proved, refuted by numbers, or open
-    accesses.py what is read and written, and what is needed
-    meetings.py whether two accesses meet
-    cells.py    goes through a function, and asks
+    accesses.py reads, writes and liveness
+    meetings.py whether two accesses overlap
+    cells.py    walks a function and asks
 
-An answer is only refuted by numbers that do occur: sizes and indices of an entry point, within
+A question is refuted only by numbers that do occur: sizes and indices of an entry point, within
 their bounds. All else is left open, and counted.
 """
 
@@ -25,9 +25,9 @@ from compiler.ir.memory.cells import Cells
 
 
 def check(prog: ir.Prog, stage: str, strict: bool = False) -> Tally:
-    """What was proved and what stays open. Raises CompilerBug where arrays lie wrong.
+    """Count what was proved and what stays open. Raises CompilerBug for a wrong layout.
 
-    A strict check takes no sum or product for one of integers unless it is known not to wrap.
+    `strict`: treat a sum or product as an integer only if it provably does not wrap.
     """
     tally = Tally()
     for fun in prog.funs:

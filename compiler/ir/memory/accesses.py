@@ -1,7 +1,7 @@
-"""What a function reads and writes of its blocks, and which of its arrays are needed.
+"""Track the reads and writes of a function's blocks, and the liveness of its arrays.
 
-An array is needed up to the last statement that mentions it. What passes from array to array tells
-what a write is for.
+An array is live up to the last statement that mentions it. The flow between arrays tells the
+purpose of a write.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from compiler.ir.memory.known import KnownHere, Moment, Relevant, about
 from compiler.ir.slices import as_lmad
 
 WATCHED = 48
-"""Arrays of one block that a write is compared with; what is beyond is left open."""
+"""Maximum number of arrays of one block that a write is compared with; the rest is left open."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """How many questions were proved, and what was left open, as sentences."""
+    """Number of proved questions, and the open ones as sentences."""
 
     proved: int = 0
     open: list[str] = field(default_factory=list)
@@ -37,29 +37,29 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class CellsTouched:
-    """Cells that are read or written by a name, with where in the program that is."""
+    """Cells read or written under a name, with the place in the program."""
 
     name: Name
     mem: ir.MemBind
     whole: ir.MemBind
-    """The place of the array that is accessed."""
+    """Binding of the accessed array."""
     time: int
     place: Moment
     loops: tuple[int, ...]
-    """When the loops around began."""
+    """Start times of the enclosing loops."""
     sides: Mapping[int, bool]
-    """The branches around, by when they began: whether the first side."""
+    """Enclosing branches by start time: True for the first side."""
     meeting: bool = False
-    """Whether several threads may write there at once."""
+    """True if several threads may write there concurrently."""
 
 
 Part = tuple[ir.MemBind, list[Poly]]
-"""Cells, and what holds if there are any."""
+"""Cells, and facts that hold if there are any."""
 
 
 @dataclass(slots=True)
 class Kernel:
-    """A kernel that is being gone through."""
+    """A kernel being traversed."""
 
     start: int
     dims: tuple[tuple[Name, Poly], ...]
@@ -68,7 +68,7 @@ class Kernel:
 
 
 class Accesses:
-    """One function, up to a point of it."""
+    """State of one function up to the current statement."""
 
     def __init__(self, fun: ir.Function, stage: str, tally: Tally, strict: bool = False) -> None:
         self.fun = fun
@@ -79,14 +79,14 @@ class Accesses:
         self.scope = KnownHere()
         self.time = 0
         self.born: dict[Name, int] = {}
-        """When each name was bound."""
+        """Time at which each name was bound."""
         self.types: dict[Name, ir.Array] = {}
         self.live: dict[Name, dict[Name, None]] = {}
-        """The arrays that are needed, by block."""
+        """Live arrays, by block."""
         self.into: dict[Name, list[tuple[int, Name]]] = {}
-        """What an array passes into, and when."""
+        """Arrays that an array flows into, with the time."""
         self.out_of: dict[Name, list[Name]] = {}
-        """What has passed into an array."""
+        """Arrays that have flowed into an array."""
         self.reads: dict[Name, list[CellsTouched]] = {}
         self.writes: dict[Name, list[CellsTouched]] = {}
         self.loops: tuple[int, ...] = ()
@@ -94,15 +94,15 @@ class Accesses:
         self.kernels: list[Kernel] = []
         self.ranges = self.numbers.ranges
         self.carried: dict[Name, list[ir.MemBind]] = {}
-        """What is known to lie in blocks that branches and loops give."""
+        """Bindings known to lie in blocks that branches and loops return."""
         self.later: list[tuple[CellsTouched, Name]] = []
-        """Writes to arrays that are needed, where perhaps nobody reads what they overwrite."""
+        """Writes to live arrays whose overwritten cells may never be read."""
         self.where: list[ir.Stm] = []
 
     # --- names ---
 
     def bind(self, param: ir.Param, exp: ir.Exp | None = None) -> None:
-        """Enter a name; an array has to lie inside of its block."""
+        """Enter a name; asks that an array lies inside its block."""
         self.born[param.name] = self.time
         if not isinstance(param.type, ir.Array):
             return
@@ -122,7 +122,7 @@ class Accesses:
             self.is_inside(param.name, mem)
 
     def is_inside(self, name: Name, mem: ir.MemBind, more: Sequence[Poly] = ()) -> None:
-        """Ask whether an array lies inside of its block; `more` holds if it is not empty."""
+        """Ask whether an array lies inside its block; `more` holds if it is not empty."""
         if not self.scope.is_new(mem):
             return
         lmad = self.numbers.normal_lmad(mem.lmad)
@@ -145,7 +145,7 @@ class Accesses:
             self.tally.open.append(f"`{name}` inside of `{mem.block}`")
 
     def size(self, block: Name) -> Poly | None:
-        """How large a block is; None where a name may mean blocks of several sizes."""
+        """Return the size of a block; None if the name may mean blocks of different sizes."""
         sizes = {
             self.numbers.normal(self.blocks.sizes[one.rstrip("'")])
             for one in self.blocks.meant(block)
@@ -154,27 +154,27 @@ class Accesses:
         return sizes.pop() if len(sizes) == 1 else None
 
     def fits(self, known: Relevant, names: Iterable[Name]) -> decide.Fits | None:
-        """Which numbers that meet facts do occur; None where some are no inputs or indices."""
+        """Return a test whether a point occurs; None if some names are no inputs or indices."""
         every = {name.rstrip("'") for name in known.names().union(names)}
         if not known.all or not every <= self.numbers.chosen:
             return None
         return partial(self.numbers.meets, conditions=tuple(known.conditions))
 
     def fail(self, what: str, answer: decide.Refuted) -> NoReturn:
-        """Raise an error: an answer is no."""
+        """Raise CompilerBug for a refuted question."""
         numbers = ", ".join(f"{name} = {value}" for name, value in answer.point.items())
         stm = self.where[-1] if self.where else None
         span = stm.prov[0] if stm is not None and stm.prov else NOWHERE
         raise CompilerBug(f"{self.stage}, function `{self.fun.name}`: {what}, for {numbers}", span)
 
     def need(self, name: Name) -> None:
-        """An array is needed from here on."""
+        """Mark an array as live."""
         mem = self.types[name].mem
         if mem is not None:
             self.live.setdefault(mem.block, {})[name] = None
 
     def drop(self, name: Name) -> bool:
-        """An array is needed no more; whether it was."""
+        """Mark an array as dead; returns whether it was live."""
         kind = self.types.get(name)
         if kind is None or kind.mem is None or name not in self.live.get(kind.mem.block, ()):
             return False
@@ -190,7 +190,7 @@ class Accesses:
         taken: Name = "",
         known: Sequence[Poly] = (),
     ) -> None:
-        """An array goes to a place, unless it is there."""
+        """Record a copy of an array to a place, unless it is already there."""
         there = self.types[part].mem
         if there is not None and self.is_there(there, place):
             self.built(part, name)
@@ -199,14 +199,14 @@ class Accesses:
         self.write(name, place, whole, taken, known)
 
     def is_there(self, mem: ir.MemBind, place: ir.MemBind) -> bool:
-        """Whether a copy from one to the other has nothing to do."""
+        """True if a copy between these bindings is a no-op."""
         normal = self.numbers.normal_lmad
         return mem.block == place.block and normal(mem.lmad).same_cells(normal(place.lmad))
 
     def slice(self, mem: ir.MemBind, dims: Sequence[ir.DimIndex], of: ir.Array) -> Part:
-        """The part of an array that indices select; where they are no polynomials, unknown ones.
+        """Return the part of an array that indices select; unknowns replace non-polynomial ones.
 
-        With what holds where there is anything: checks have seen to it that it is in the array.
+        With facts that hold for a non-empty part: earlier checks guarantee that it is in bounds.
         """
         lmads = [as_lmad(dim, self.number, self.numbers.normal) for dim in dims]
         known: list[Poly] = []
@@ -219,11 +219,11 @@ class Accesses:
         return ir.MemBind(mem.block, mem.lmad.slice_lmad(*lmads)), known
 
     def number(self, se: ir.SE) -> Poly:
-        """The polynomial of an index; an unknown where it is none."""
+        """Return the polynomial of an index, or an unknown."""
         return self.numbers.number(se, self.scope)
 
     def row(self, name: Name, mem: ir.MemBind, at: Sequence[ir.SE]) -> Part:
-        """The cell, or row, of an array at indices, with that these are within it."""
+        """Return the cell or row of an array at indices, with the facts that they are in bounds."""
         places = [self.number(se) for se in at]
         known: list[Poly] = []
         for place, size in zip(places, self.types[name].shape, strict=False):
@@ -231,7 +231,7 @@ class Accesses:
         return ir.MemBind(mem.block, mem.lmad.fix(*places)), known
 
     def index_read(self, array: Name, at: Sequence[ir.SE]) -> None:
-        """An element is read."""
+        """Record the read of an element."""
         mem = self.types[array].mem
         if mem is not None:
             row, known = self.row(array, mem, at)
@@ -239,19 +239,19 @@ class Accesses:
             self.read(array, row, known if unknown else ())
 
     def passes(self, source: ir.Operand, param: ir.Param) -> None:
-        """An array becomes another without a copy."""
+        """Record that an array becomes another without a copy."""
         if isinstance(source, str) and mem_of(param) is not None:
             self.flow(source, param.name)
 
     def flow(self, source: Name, name: Name) -> None:
-        """Cells of an array are now called so."""
+        """Record that cells of an array now belong to another name."""
         self.into.setdefault(source, []).append((self.time, name))
         self.out_of.setdefault(name, []).append(source)
 
     def built(self, part: Name, name: Name) -> None:
-        """An array was built in its place in another: from here on its cells are that one's.
+        """Record that an array was built in place inside another, which now owns its cells.
 
-        Nothing is read, but as if all of it were, it has to be there as it was made.
+        No cell is read, but all must still hold what was written: treated as a read of the whole.
         """
         mem = self.types[part].mem
         if mem is not None:
@@ -269,13 +269,13 @@ class Accesses:
         known: Sequence[Poly],
         meeting: bool = False,
     ) -> CellsTouched:
-        """Cells that are touched here; `known` holds where there are any."""
+        """Return the cells touched here; `known` holds if there are any."""
         mem = ir.MemBind(mem.block, self.numbers.normal_lmad(mem.lmad))
         place = self.here(known)
         return CellsTouched(name, mem, whole, self.time, place, self.loops, self.sides, meeting)
 
     def here(self, known: Sequence[Poly] = ()) -> Moment:
-        """This point, with more that is known."""
+        """Return the current point with additional facts."""
         place = Moment.of(self.scope)
         if not known:
             return place
@@ -286,7 +286,7 @@ class Accesses:
     def read(
         self, name: ir.KernelResult, mem: ir.MemBind | None = None, known: Sequence[Poly] = ()
     ) -> None:
-        """Cells of an array are read; all of them if none are given."""
+        """Record a read of cells of an array; of all if none are given."""
         if not isinstance(name, str) or name not in self.types:
             return
         whole = self.types[name].mem
@@ -307,7 +307,7 @@ class Accesses:
         known: Sequence[Poly] = (),
         meeting: bool = False,
     ) -> None:
-        """Cells are written for an array, which is a later state of `taken`."""
+        """Record a write to an array, which is a later state of `taken`."""
         found = self.access(name, mem, whole, known, meeting)
         self.writes.setdefault(name, []).append(found)
         for kernel in self.kernels:
@@ -327,7 +327,7 @@ class Accesses:
                 self.is_apart(found, other)
 
     def is_apart(self, write: CellsTouched, other: Name) -> None:
-        """Ask whether a write meets an array that is needed."""
+        """Ask whether a write overlaps a live array."""
         mem = self.types[other].mem
         assert mem is not None
         lmad = self.numbers.normal_lmad(mem.lmad)
@@ -344,7 +344,10 @@ class Accesses:
     def within(
         self, access: CellsTouched, kept: Iterable[Name], since: int = 0
     ) -> dict[Name, Poly]:
-        """The indices of an access, the innermost first, but for some, or those of before."""
+        """Return the ranges of an access's indices, innermost first.
+
+        Leaves out `kept`, and indices bound before `since`.
+        """
         names = [
             name
             for name in access.mem.lmad.names()

@@ -1,4 +1,4 @@
-"""Which blocks a name may mean, how large they are, and what passes from array to array."""
+"""Resolve block names: which blocks each may mean, their sizes, and the flow of arrays."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ Meant = frozenset[Name]
 
 
 class BlockNames:
-    """The blocks of one function."""
+    """Block names of one function."""
 
     def __init__(self, fun: ir.Function) -> None:
         self.sizes: dict[Name, Poly] = {}
-        """Of blocks that are made here or given: how many elements they hold."""
+        """Number of elements of blocks that are allocated here or given."""
         self._sources: dict[Name, list[tuple[Name, int]]] = {}
-        """What else a name may mean, with the loop whose earlier rounds have made it so, or 0."""
+        """Sources of a name, with the loop whose earlier iterations produce it, or 0."""
         self._made_in: dict[Name, frozenset[int]] = {}
         self._carried: list[dict[Name, tuple[Name, Name]]] = []
-        """Of each loop the blocks that it carries: what they are at first, and then."""
+        """For each loop its carried blocks: the initial and the next name."""
         self._given(fun.params)
         self._enter(fun.body.stms, frozenset())
 
@@ -66,17 +66,17 @@ class BlockNames:
             found += ((str(end), loop) for end in ends)
 
     def meant(self, block: Name) -> Meant:
-        """What a name may mean; a prime marks what an earlier round of a loop has made."""
+        """Return the blocks that a name may mean; a prime marks blocks of an earlier iteration."""
         if block not in self._sources:
             return frozenset((block,))
         return self._meanings.get(block, frozenset())
 
     @cached_property
     def _meanings(self) -> dict[Name, Meant]:
-        """What all names may mean that are not blocks themselves.
+        """Meanings of all names that are no blocks themselves.
 
-        Looked for from the blocks on: that takes as many steps as there are blocks times names,
-        where ways from a name on differ in the sets of loops whose rounds they pass.
+        Reachability from the blocks on: as many steps as blocks times names, whereas paths from a
+        name differ in the sets of loops whose iterations they pass.
         """
         users: dict[Name, list[tuple[Name, int]]] = {}
         for name, sources in self._sources.items():
@@ -102,7 +102,7 @@ class BlockNames:
         return bool(self._sources)
 
     def may_be_one(self, block: Name, other: Name) -> bool:
-        """Whether two names may mean the same block."""
+        """True if two names may mean the same block."""
         if block == other:
             return True
         if not self._renamed or self.meant(block).isdisjoint(self.meant(other)):
@@ -111,7 +111,7 @@ class BlockNames:
 
     @cached_property
     def _distinct(self) -> set[tuple[Name, Name]]:
-        """Blocks that a loop carries in changing roles, and that are never one."""
+        """Pairs of blocks that a loop carries in changing roles and that are never the same."""
         found: set[tuple[Name, Name]] = set()
         for carried in self._carried:
             pairs = {(a, b) for a in carried for b in carried if a != b}
@@ -130,21 +130,21 @@ class BlockNames:
         return found
 
     def _may_meet(self, one: Name, other: Name, apart: set[tuple[Name, Name]]) -> bool:
-        """Whether they may be one block, where those pairs are not."""
+        """True if the names may mean the same block, given pairs that do not."""
         if one == other:
             return True
         return (one, other) not in apart and not self.meant(one).isdisjoint(self.meant(other))
 
 
 def mem_of(param: ir.Param) -> ir.MemBind | None:
-    """Where an array lies; None for numbers and blocks."""
+    """Return the binding of an array; None for scalars and blocks."""
     return param.type.mem if isinstance(param.type, ir.Array) else None
 
 
 def parts(
     exp: ir.Copy | ir.ArrayLit | ir.Concat, lmad: Lmad[Poly], types: Mapping[Name, ir.Array]
 ) -> Iterator[tuple[Name, Lmad[Poly]]]:
-    """The arrays that an operation puts into its result, which lies there, with their places."""
+    """Yield the operands that an operation copies into its result, with their places in it."""
     match exp:
         case ir.Copy(array):
             yield array, lmad

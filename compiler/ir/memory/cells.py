@@ -1,4 +1,4 @@
-"""Goes through a function, statement by statement, and asks where its arrays lie."""
+"""Walk a function statement by statement and verify the layout of its arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Cells(Meetings):
     """One function."""
 
     def run(self) -> None:
-        """Ask all questions. Raises CompilerBug where an answer is no."""
+        """Ask all questions. Raises CompilerBug if one is refuted."""
         for param in self.fun.params:
             self.bind(param)
             if self.fun.entry and param.type == ir.I64:
@@ -43,10 +43,10 @@ class Cells(Meetings):
         dying: set[Name],
         kernel: ir.Stm | None = None,
     ) -> list[Name]:
-        """Go through statements; `dying` are arrays from around that are not needed behind them.
+        """Walk statements; `dying` are outer arrays that are dead after them.
 
-        Behind a kernel's statements its results are written. What has been dropped of `dying` is
-        given back.
+        Writes the results of a kernel after its statements. Returns the arrays of `dying` that were
+        dropped.
         """
         last = _last_uses(stms, results)
         dropped = [name for name in dying if name not in last and self.drop(name)]
@@ -84,7 +84,7 @@ class Cells(Meetings):
         around: ir.Exp | None = None,
         kernel: ir.Stm | None = None,
     ) -> None:
-        """Go through a body with what is known in it."""
+        """Walk a body with the facts that hold in it."""
         outer = self.scope
         self.scope = KnownHere(Moment.of(outer))
         self.scope.know(*more)
@@ -104,7 +104,7 @@ class Cells(Meetings):
     # --- statements ---
 
     def statement(self, stm: ir.Stm, ending: set[Name]) -> None:
-        """What a statement reads and writes; `ending` are arrays that it is the last to mention."""
+        """Record the accesses of a statement; `ending` are arrays whose last use it is."""
         match stm.exp:
             case ir.If(cond, then, orelse):
                 outer, start = self.sides, self.time
@@ -140,7 +140,7 @@ class Cells(Meetings):
                 self.operation(stm)
 
     def operation(self, stm: ir.Stm) -> None:
-        """An operation that gives one array."""
+        """Record the accesses of an operation with a single array result."""
         (param,) = stm.pat
         mem, exp = mem_of(param), stm.exp
         if mem is None:
@@ -173,7 +173,7 @@ class Cells(Meetings):
             self.write(param.name, mem, mem)
 
     def loop(self, stm: ir.Stm, exp: ir.Loop, ending: set[Name]) -> None:
-        """A loop: what it needs from around is needed in each round."""
+        """Walk a loop: outer arrays that it uses are live in every iteration."""
         for param, out, start in zip(exp.params, stm.pat, exp.init, strict=True):
             self.passes(start, param)
             self.passes(start, out)
@@ -191,7 +191,7 @@ class Cells(Meetings):
             self.passes(end, out)
 
     def index(self, name: Name, bound: Poly | None) -> list[Poly]:
-        """What is known of an index that counts from 0."""
+        """Return the facts about an index that counts from 0."""
         self.born[name] = self.time
         it = Poly.var(name)
         self.numbers.natural.add(name)
@@ -205,7 +205,7 @@ class Cells(Meetings):
     # --- kernels ---
 
     def kernel(self, stm: ir.Stm, exp: ir.SegOp, ending: set[Name]) -> None:
-        """A parallel operator; one of a thread is a loop."""
+        """Walk a parallel operator; one at thread level is a loop."""
         dims = exp.space.dims
         outer = self.loops
         self.time += 1
@@ -226,7 +226,7 @@ class Cells(Meetings):
             self.meeting(self.kernels.pop())
 
     def results(self, stm: ir.Stm, results: Sequence[ir.KernelResult]) -> None:
-        """What threads give, at the end of each."""
+        """Record the results that each thread writes at its end."""
         exp = stm.exp
         assert isinstance(exp, ir.SegOp)
         point = [Poly.var(index) for index, _ in exp.space.dims]
@@ -267,7 +267,7 @@ class Cells(Meetings):
     def scattered(
         self, param: ir.Param, dest: Name, places: Sequence[ir.SE], value: ir.Operand
     ) -> None:
-        """A value that goes to computed places, where those of other threads may go as well."""
+        """Record a write to computed places, which other threads may also write."""
         mem = mem_of(param)
         if mem is None:
             return
@@ -280,7 +280,7 @@ class Cells(Meetings):
         self.write(param.name, row, mem, dest, known, meeting=True)
 
     def push(self, exp: ir.Push) -> None:
-        """Values that are put into accumulators."""
+        """Record values pushed to accumulators."""
         for value in exp.values:
             self.read(value)
         for dest in exp.dests:
@@ -291,7 +291,7 @@ class Cells(Meetings):
 
 
 def _last_uses(stms: Sequence[ir.Stm], results: Sequence[ir.KernelResult]) -> dict[Name, int]:
-    """The last statement that mentions each name; results are behind all of them."""
+    """Return the last statement that mentions each name; results come after all of them."""
     last: dict[Name, int] = {}
     for at, stm in enumerate(stms):
         for name in mentioned(stm):

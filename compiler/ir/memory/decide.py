@@ -1,4 +1,4 @@
-"""Questions about cells: proved, refuted by numbers, or left open."""
+"""Decide questions about cells: proved, refuted by numbers, or open."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from compiler.ir.memory.known import NEVER
 
 T = TypeVar("T")
 FEW = 10
-"""Inequalities that are tried before numbers are looked for that speak against an answer."""
+"""Number of inequalities tried before a counterexample is sought."""
 WORK = 60
-"""Those that are tried then."""
+"""Number of inequalities tried after that."""
 ORDERS = 6
-"""Orders of dimensions that are tried where their strides do not tell one."""
+"""Number of dimension orders tried where strides do not determine one."""
 KEPT = 20_000
-"""Answers that are kept: most questions come again in the next stage."""
+"""Capacity of the caches of answers: most questions recur in the next stage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """It holds for all numbers that meet the facts."""
+    """Holds for all numbers that satisfy the facts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refuted:
-    """It does not hold for these numbers: a cell that is outside of its block, or in both."""
+    """A counterexample: a cell outside its block, or in both sets."""
 
     point: Point
     cell: int
@@ -47,7 +47,7 @@ class Open:
 
 
 Fits = Callable[[Point], bool]
-"""Whether numbers do occur."""
+"""Test whether numbers do occur."""
 Answer = Proved | Refuted | Open
 _PROVED, _OPEN = Proved(), Open()
 _inside: dict[tuple[Lmad[Poly], Poly, tuple[Poly, ...]], Answer] = {}
@@ -56,9 +56,9 @@ _wide: dict[tuple[tuple[Poly, ...], tuple[Poly, ...]], bool] = {}
 
 
 def inside(lmad: Lmad[Poly], size: Poly, facts: Iterable[Poly], fits: Fits | None = None) -> Answer:
-    """Whether all cells of an index function are cells of a block of that size.
+    """Ask whether all cells of an index function lie in a block of that size.
 
-    Numbers that meet the facts speak against it if they are said to occur, by `fits`.
+    A counterexample must satisfy the facts and occur, by `fits`.
     """
     if lmad.offset == 0 and Poly.product(lmad.shape) == size and lmad.is_row_major():
         return _PROVED
@@ -73,9 +73,9 @@ def _answer(
     facts: tuple[Poly, ...],
     fits: Fits | None,
 ) -> Answer:
-    """The answer to a question about an index function and something else, which is kept.
+    """Return the cached answer to a question about an index function and something else.
 
-    Whether numbers occur is another question each time: what was open before is asked anew.
+    Whether numbers occur differs each time: open questions are asked again.
     """
     if NEVER in facts:
         return _PROVED
@@ -117,7 +117,7 @@ def _is_inside(lmad: Lmad[Poly], size: Poly, prover: Prover) -> bool:
 
 
 def _ends(lmad: Lmad[Poly], prover: Prover) -> tuple[Poly, Poly] | None:
-    """The first and the last cell, if the signs of all strides are known."""
+    """Return the first and the last cell if the signs of all strides are known."""
     low = high = lmad.offset
     for dim in lmad.dims:
         extent = (dim.size - 1) * dim.stride
@@ -133,7 +133,7 @@ def _ends(lmad: Lmad[Poly], prover: Prover) -> tuple[Poly, Poly] | None:
 def apart(
     one: Lmad[Poly], other: Lmad[Poly], facts: Iterable[Poly], fits: Fits | None = None
 ) -> Answer:
-    """Whether two index functions share no cell; `fits` as for `inside`."""
+    """Ask whether two index functions share no cell; `fits` as for `inside`."""
     return _answer(_apart, _find_apart, one, other, tuple(facts), fits)
 
 
@@ -152,7 +152,7 @@ def _find_apart(
 
 
 def is_plainly_apart(one: Lmad[Poly], other: Lmad[Poly], natural: Container[Name]) -> bool:
-    """Whether one lies behind the other by the looks of it; natural names are never negative."""
+    """True if one evidently lies beyond the other; `natural` names are never negative."""
     ends, others = _plain_ends(one), _plain_ends(other)
     gaps = (others[0] - ends[1] - 1, ends[0] - others[1] - 1)
     signs = (dim.stride for dim in (*one.dims, *other.dims))
@@ -163,7 +163,7 @@ def is_plainly_apart(one: Lmad[Poly], other: Lmad[Poly], natural: Container[Name
 
 @lru_cache(maxsize=KEPT)
 def _plain_ends(lmad: Lmad[Poly]) -> tuple[Poly, Poly]:
-    """The first and the last cell, where no stride is negative."""
+    """Return the first and the last cell, provided that no stride is negative."""
     high = lmad.offset
     for dim in lmad.dims:
         high = high + (dim.size - 1) * dim.stride
@@ -178,7 +178,7 @@ def _is_natural(poly: Poly, natural: Container[Name]) -> bool:
 
 
 def _is_behind(one: Lmad[Poly], other: Lmad[Poly], facts: tuple[Poly, ...]) -> bool:
-    """Whether one lies behind the other."""
+    """True if one provably lies beyond the other."""
     filled = (dim.size - 1 for dim in (*one.dims, *other.dims))
     prover = Prover(Facts(tuple(dict.fromkeys((*facts, *filled)))), work=FEW)
     ends, others = _ends(one, prover), _ends(other, prover)
@@ -189,7 +189,7 @@ def _is_behind(one: Lmad[Poly], other: Lmad[Poly], facts: tuple[Poly, ...]) -> b
 
 
 def spread(lmad: Lmad[Poly], ranges: Mapping[Name, Poly]) -> Lmad[Poly]:
-    """All cells for all values of names within their ranges, as far as that is an LMAD."""
+    """Return the union over all values of names within their ranges, as far as it is an LMAD."""
     for name, bound in ranges.items():
         if name in lmad.names():
             lmad = lmad.expand(name, Poly.const(0), bound) or lmad
@@ -199,7 +199,7 @@ def spread(lmad: Lmad[Poly], ranges: Mapping[Name, Poly]) -> Lmad[Poly]:
 def one_each(
     lmad: Lmad[Poly], ranges: Mapping[Name, Poly], facts: Callable[[], Iterable[Poly]]
 ) -> bool:
-    """Whether an index function has no cell twice, for all values of names within ranges."""
+    """True if an index function is injective over all values of names within ranges."""
     seen = spread(lmad, ranges)
     if ranges.keys() & seen.names():
         return False
@@ -208,14 +208,14 @@ def one_each(
 
 
 def _from_inside(dims: Sequence[Dim[Poly]]) -> Iterator[tuple[Dim[Poly], ...]]:
-    """Orders of dimensions from small strides to large ones; of which that is not told, a few."""
+    """Yield dimension orders by increasing stride; a few if the order is ambiguous."""
     groups = groupby(sorted(dims, key=lambda dim: _weight(dim.stride)), lambda d: _weight(d.stride))
     orders = product(*(permutations(tuple(group)) for _, group in groups))
     return (tuple(chain.from_iterable(order)) for order in islice(orders, ORDERS))
 
 
 def _one_each(dims: Sequence[Dim[Poly]], facts: Callable[[], Iterable[Poly]]) -> bool:
-    """Whether each dimension steps over all cells of those before it."""
+    """True if each stride exceeds the span of the dimensions before it."""
     span = Poly.const(1)
     gaps: list[Poly] = []
     for dim in dims:

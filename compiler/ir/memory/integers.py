@@ -1,9 +1,9 @@
-"""Which polynomials the numbers of a function are, and what conditions say of them.
+"""Read numbers of a function as polynomials, and conditions as facts about them.
 
-Sums and products of i64 are taken as those of integers, which says nothing where one wraps around
-on the way to an index. A strict reader leaves what may wrap as a name of its own, of which only
-conditions say something. That a sum does not wrap is told from the least and most of each name, and
-from blocks that are there: none has more elements than fit.
+i64 sums and products are read as those of integers, which is meaningless where one wraps on the way
+to an index. A strict reader names what may wrap, and only conditions say something of such a name.
+That a sum does not wrap follows from the range of each name, and from existing blocks: none has
+more elements than fit.
 """
 
 from __future__ import annotations
@@ -23,46 +23,46 @@ from compiler.ir.sizes import HIGH, LOW
 from compiler.ir.walk import se_uses
 
 TERMS = 12
-"""Of a polynomial that stands for a name at most."""
+"""Maximum number of terms of a polynomial that stands for a name."""
 
 
 class Integers:
-    """Integers of one function: which polynomials names stand for, and which of them are inputs."""
+    """Polynomials of the names of one function, and which names are inputs."""
 
     def __init__(self, strict: bool = False) -> None:
         self.strict = strict
         self.defined: dict[Name, Poly] = {}
         self.tests: dict[Name, ir.SE] = {}
-        """What bools stand for."""
+        """Definitions of bools."""
         self.chosen: set[Name] = set()
-        """Inputs and indices: any values that meet the facts do occur."""
+        """Inputs and indices: all values that satisfy the facts do occur."""
         self.ranges: dict[Name, Poly] = {}
-        """Indices of loops and kernels, which count from 0, with their bounds."""
+        """Upper bounds of loop and kernel indices, which count from 0."""
         self.sizes: set[Name] = set()
         """Names that are sizes of arrays."""
         self.natural: set[Name] = set()
-        """Sizes of what a function is given, and indices: never negative."""
+        """Sizes of inputs, and indices: never negative."""
         self._unknown = 0
         self._normal: dict[Poly, Poly] = {}
         self._behind: dict[Name, frozenset[Name]] = {}
-        """The names that what a bool or number stands for goes back to."""
+        """The names that the definition of a bool or number depends on."""
 
     def normal(self, poly: Poly) -> Poly:
-        """A polynomial over names that stand for nothing else."""
+        """Substitute definitions in a polynomial."""
         found = self._normal.get(poly)
         if found is None:
             found = self._normal[poly] = poly.subst(self.defined)
         return found
 
     def normal_lmad(self, lmad: Lmad[Poly]) -> Lmad[Poly]:
-        """The same of an index function."""
+        """Substitute definitions in an index function."""
         dims = tuple([Dim(self.normal(d.size), self.normal(d.stride)) for d in lmad.dims])
         return Lmad(self.normal(lmad.offset), dims)
 
     def poly(self, se: ir.SE, scope: KnownHere) -> Poly | None:
-        """The polynomial that an integer expression is, else None.
+        """Return the polynomial of an integer expression, or None.
 
-        A strict reader has none of what may wrap.
+        A strict reader returns None for what may wrap.
         """
         match se:
             case ir.Var(name, prim) if prim in INTS:
@@ -83,7 +83,7 @@ class Integers:
         return None
 
     def is_whole(self, poly: Poly, scope: KnownHere) -> bool:
-        """Whether a polynomial of values is known to fit into 64 bits, or taken to do so."""
+        """True if a polynomial of values provably fits in 64 bits, or is assumed to."""
         if not self.strict:
             return True
         low = high = 0
@@ -94,7 +94,7 @@ class Integers:
         return low >= LOW and high <= HIGH
 
     def _ends(self, mono: Monomial, scope: KnownHere) -> tuple[int, int]:
-        """The least and the most of a product of names."""
+        """Return the range of a product of names."""
         low = high = 1
         for name, power in mono:
             least, most = self._of_name(name, scope)
@@ -108,7 +108,7 @@ class Integers:
         return low, high
 
     def _at_most(self, name: Name) -> Poly:
-        """A sum of products of sizes that is no smaller than an index, or the name itself."""
+        """Return a sum of products of sizes that bounds an index, or the name itself."""
         bound = self.ranges.get(name)
         if bound is None or not bound.names() <= self.natural | self.sizes:
             return Poly.var(name)
@@ -130,7 +130,7 @@ class Integers:
         return least, most
 
     def number(self, se: ir.SE, scope: KnownHere) -> Poly:
-        """The polynomial of an expression; an unknown where it is none."""
+        """Return the polynomial of an expression, or an unknown."""
         found = self.poly(se, scope)
         if found is None:
             self._unknown += 1
@@ -138,7 +138,7 @@ class Integers:
         return found
 
     def define(self, name: Name, se: ir.SE, scope: KnownHere) -> None:
-        """Enter a scalar that a statement binds."""
+        """Record a scalar definition."""
         if (isinstance(se, ir.Bin) and se.op in _NEGATED) or isinstance(
             se, ir.Bin | ir.Un | ir.Var
         ):
@@ -162,7 +162,7 @@ class Integers:
                     scope.know(whole - it * by, it * by + (by - 1) - whole)
 
     def holds(self, cond: ir.SE, scope: KnownHere, holds: bool = True) -> None:
-        """Enter what follows from a condition that holds, or does not."""
+        """Record the facts that a condition, or its negation, implies."""
         match cond:
             case ir.Var(name, _) if name in self.tests:
                 if not scope.has_test(name, holds):
@@ -191,7 +191,7 @@ class Integers:
             scope.conditions.setdefault(name, []).append(Condition(cond, holds, names))
 
     def names(self, se: ir.SE) -> set[Name]:
-        """The names that an expression goes back to."""
+        """Return the names that an expression depends on."""
         found: list[Name] = []
         se_uses(se, found.append)
         names: set[Name] = set()
@@ -207,7 +207,7 @@ class Integers:
         return names
 
     def meets(self, point: Point, conditions: Iterable[Condition]) -> bool:
-        """Whether conditions are as they should be for numbers, as far as these tell."""
+        """True if conditions evaluate as required at a point; unknown values count as no."""
         told: dict[Name, int | bool] = {}
         try:
             return all(self.value(one.cond, point, told) == one.holds for one in conditions)
@@ -215,9 +215,9 @@ class Integers:
             return False
 
     def value(self, se: ir.SE, point: Point, told: dict[Name, int | bool]) -> int | bool:
-        """What an expression is; `told` are names that were asked for at the same point.
+        """Evaluate an expression; `told` caches names at the same point.
 
-        Raises KeyError where that cannot be told.
+        Raises KeyError for an unknown value.
         """
         match se:
             case ir.Lit(value):

@@ -1,4 +1,4 @@
-"""What holds of integers at a place of a program, as far as its text says so.
+"""Facts about integers at a place of a program, from its text.
 
 Sizes are not negative, indices lie within their bounds, and the conditions of branches and checks
 hold.
@@ -17,14 +17,14 @@ from compiler.ir.sizes import HIGH, LOW
 
 ONE = Poly.const(1)
 NEVER = Poly.const(-1)
-"""Not negative where no run comes to."""
+"""Fact of an unreachable place."""
 FACTS = 24
-"""That one question may use."""
+"""Maximum number of facts for one question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What holds, or does not, of names."""
+    """A condition that holds, or does not, with its names."""
 
     cond: ir.SE
     holds: bool
@@ -33,58 +33,58 @@ class Condition:
 
 @dataclass(eq=False, slots=True)
 class KnownHere:
-    """A body: what is known in it, and in front of how many of the facts around it it begins."""
+    """Facts of a body, and the point in the enclosing one at which it begins."""
 
     outer: Moment | None = None
     facts: list[Poly] = field(default_factory=list)
     """Polynomials that are not negative."""
     by_name: dict[Name, list[int]] = field(default_factory=dict)
-    """The facts that mention a name."""
+    """Indices of the facts that mention a name."""
     conditions: dict[Name, list[Condition]] = field(default_factory=dict)
-    """Those of which no facts could be made, by the names in them."""
+    """Conditions that yield no facts, by the names in them."""
     never: int | None = None
-    """Which of the facts is a negative number: no run comes to what is behind it."""
+    """Index of a fact that is a negative number: what follows is unreachable."""
     counted: set[Monomial] = field(default_factory=set)
-    """Products of sizes that are those of a block, or a part of one: no more than it can have."""
+    """Products of sizes that are a block's size or a summand of it: no larger than a block."""
     _all: set[Poly] = field(default_factory=set)
     _tests: set[tuple[Name, bool]] = field(default_factory=set)
     _places: set[ir.MemBind] = field(default_factory=set)
 
     def around(self) -> Iterator[KnownHere]:
-        """This body and those around it: what holds there holds here."""
+        """Yield this body and the enclosing ones, whose facts hold here too."""
         scope: KnownHere | None = self
         while scope is not None:
             yield scope
             scope = scope.outer.scope if scope.outer is not None else None
 
     def knows(self, fact: Poly) -> bool:
-        """Whether a fact was entered here or around."""
+        """True if a fact was recorded here or in an enclosing body."""
         return any(fact in scope._all for scope in self.around())
 
     def has_test(self, name: Name, holds: bool) -> bool:
-        """Whether what follows from a bool was entered here before; it is from now on."""
+        """True if the consequences of a bool were recorded here before; marks them recorded."""
         known = (name, holds) in self._tests
         self._tests.add((name, holds))
         return known
 
     def is_new(self, place: ir.MemBind) -> bool:
-        """Enter where an array lies; false if an array here or around has been there."""
+        """Record the binding of an array; False if it was recorded here or around."""
         if any(place in scope._places for scope in self.around()):
             return False
         self._places.add(place)
         return True
 
     def allocated(self, count: Poly) -> None:
-        """A block has so many elements."""
+        """Record that a block has `count` elements."""
         if all(coeff > 0 for coeff in count.terms.values()):
             self.counted.update(mono for mono in count.terms if mono)
 
     def is_counted(self, mono: Monomial) -> bool:
-        """Whether there is a block of so many elements."""
+        """True if a block of so many elements exists."""
         return any(mono in scope.counted for scope in self.around())
 
     def ends(self, name: Name) -> tuple[int, int]:
-        """The least and the most that an i64 is known to be, by facts about it alone."""
+        """Return the range of an i64 by facts about it alone."""
         low, high = LOW, HIGH
         for scope in self.around():
             for at in scope.by_name.get(name, ()):
@@ -100,7 +100,7 @@ class KnownHere:
         return low, high
 
     def know(self, *facts: Poly) -> None:
-        """Add facts."""
+        """Record facts."""
         for fact in facts:
             if (fact.constant is not None and fact.constant >= 0) or self.knows(fact):
                 continue
@@ -115,18 +115,18 @@ class KnownHere:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A point in a body: what was known there."""
+    """A point in a body: the facts recorded before it."""
 
     scope: KnownHere
     count: int
 
     @staticmethod
     def of(scope: KnownHere) -> Moment:
-        """The point that a scope has come to."""
+        """Return the current point of a scope."""
         return Moment(scope, len(scope.facts))
 
     def chain(self) -> Iterator[Moment]:
-        """This point, and the statements around it, from inside to outside."""
+        """Yield this point and the enclosing ones, innermost first."""
         place: Moment | None = self
         while place is not None:
             yield place
@@ -135,20 +135,20 @@ class Moment:
 
 @dataclass(slots=True)
 class Relevant:
-    """What has to do with some names; not `all` if there is more than one question may use."""
+    """Facts connected to some names; `all` is False if there were too many."""
 
     facts: dict[Poly, None] = field(default_factory=dict)
     conditions: dict[Condition, None] = field(default_factory=dict)
     all: bool = True
 
     def names(self) -> set[Name]:
-        """All names in it."""
+        """Return all names in the facts."""
         found = (fact.names() for fact in self.facts)
         return set().union(*found, *(one.names for one in self.conditions))
 
 
 def about(places: Iterable[Moment], names: Iterable[Name]) -> Relevant:
-    """What is known at all of some points that has to do with names."""
+    """Return the facts at all given points that are connected to names."""
     chains = [place for start in places for place in start.chain()]
     scopes = {id(place.scope): place for place in reversed(chains)}
     for place in chains:

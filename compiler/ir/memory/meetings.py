@@ -1,6 +1,7 @@
-"""Whether two accesses of a function meet: of one thread, one behind the other, or of two threads.
+"""Decide whether two accesses overlap: of one thread in sequence, or of two threads.
 
-A write must not meet a cell of an array that is read later, other than as what it is written for.
+A write must not touch a cell of an array that is read later, unless it is read as the written
+array.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ from compiler.ir.memory.accesses import Accesses, CellsTouched, Kernel
 from compiler.ir.memory.known import Relevant, about
 
 PAIRS = 64
-"""Pairs of accesses of one kernel that are looked at."""
+"""Maximum number of access pairs examined per kernel."""
 
 
 class Meetings(Accesses):
-    """One function, of whose accesses questions are asked."""
+    """Overlap questions about the accesses of one function."""
 
     # --- what comes later ---
 
     def seen_later(self, write: CellsTouched, other: Name) -> None:
-        """Ask whether a write meets a cell of an array that is read behind it."""
+        """Ask whether a write overlaps an array that is read after it."""
         for read, again in self.reads_behind(write, other):
             answer = self.meet(write, read, again)
             if isinstance(answer, decide.Proved):
@@ -41,9 +42,9 @@ class Meetings(Accesses):
         self.tally.proved += 1
 
     def reads_behind(self, write: CellsTouched, other: Name) -> Iterator[tuple[CellsTouched, bool]]:
-        """What is read of an array behind a write, other than as what is written.
+        """Yield reads of an array after a write, except as the written array.
 
-        With whether that is in a later round of a loop.
+        Each comes with whether it happens in a later iteration of a loop.
         """
         own = self.own(write)
         todo, seen = [other], {other}
@@ -59,7 +60,7 @@ class Meetings(Accesses):
                     todo.append(into)
 
     def is_made_again(self, write: CellsTouched, read: CellsTouched) -> bool:
-        """Whether what is read may be written behind a write, over what that has left there."""
+        """True if the cells may be written again between a write and a read."""
         todo, seen = [read.name], {read.name}
         for name in todo:
             for other in self.writes.get(name, ()):
@@ -73,14 +74,14 @@ class Meetings(Accesses):
         return False
 
     def round(self, write: CellsTouched, read: CellsTouched, name: Name) -> int:
-        """The loop in a later round of which a read follows a write; 0 if there is none."""
+        """Return the loop in a later iteration of which a read follows a write; 0 for none."""
         for loop in write.loops:
             if loop in read.loops and self.born[name] < loop:
                 return loop
         return 0
 
     def own(self, write: CellsTouched) -> set[Name]:
-        """The arrays that have what is written, and are made of it."""
+        """Return the arrays that contain what is written, or are made from it."""
         todo, seen = [write.name], {write.name}
         for name in todo:
             for time, into in self.into.get(name, ()):
@@ -90,7 +91,7 @@ class Meetings(Accesses):
         return seen
 
     def meet(self, one: CellsTouched, other: CellsTouched, again: bool) -> decide.Answer:
-        """Whether two accesses share no cell, the second perhaps in a later round."""
+        """Ask whether two accesses are disjoint, the second perhaps in a later iteration."""
         left, right = one.mem.lmad, other.mem.lmad
         shared = set(left.names() & right.names())
         loop = self.round(one, other, other.name) if again else 0
@@ -112,7 +113,7 @@ class Meetings(Accesses):
     # --- other threads ---
 
     def meeting(self, kernel: Kernel) -> None:
-        """Ask whether a thread writes what another one reads or writes."""
+        """Ask whether a thread writes cells that another reads or writes."""
         asked: set[tuple[Lmad[Poly], Lmad[Poly]]] = set()
         written = {write.mem.block for write in kernel.writes}
         reads = [
@@ -135,7 +136,7 @@ class Meetings(Accesses):
                 self.of_threads(kernel, write, other)
 
     def of_threads(self, kernel: Kernel, one: CellsTouched, other: CellsTouched) -> None:
-        """Ask that of two accesses."""
+        """Ask whether two accesses of different threads are disjoint."""
         if self.fill_apart(kernel, one, other):
             self.tally.proved += 1
             return
@@ -164,7 +165,7 @@ class Meetings(Accesses):
     def of_two(
         self, kernel: Kernel, one: CellsTouched, other: CellsTouched
     ) -> Iterator[decide.Answer]:
-        """The answers for two threads whose first index that differs is less, or more."""
+        """Yield the answers for two threads, by order of their first differing index."""
         indices = [index for index, _ in kernel.dims]
         left = decide.spread(one.mem.lmad, self.within(one, indices, kernel.start))
         right = decide.spread(other.mem.lmad, self.within(other, indices, kernel.start))
@@ -188,10 +189,10 @@ class Meetings(Accesses):
                     return
 
     def all_are_touched(self, access: CellsTouched, spread: Lmad[Poly]) -> bool:
-        """Whether nothing but their ranges is known of the names over which cells were spread.
+        """True if the spread names are constrained by their ranges alone.
 
-        Where more is known, such as that a write is inside of its array, some of the cells may be
-        touched by no run: that two sets of them meet says nothing then.
+        With further constraints, such as a bounds check on a write, some of the cells may never be
+        touched: an overlap of the sets then refutes nothing.
         """
         lost = access.mem.lmad.names() - spread.names()
         ranges = {
@@ -206,7 +207,7 @@ class Meetings(Accesses):
         return known.all and all(lost.isdisjoint(names) for names in more)
 
     def facts_of(self, access: CellsTouched, lmad: Lmad[Poly]) -> Iterable[Poly]:
-        """What is known where something is accessed."""
+        """Return the facts at an access."""
         return about((access.place,), lmad.names()).facts
 
     def of_both(
@@ -218,7 +219,7 @@ class Meetings(Accesses):
         prime: Mapping[Name, Poly],
         more: Iterable[Name] = (),
     ) -> Relevant:
-        """What is known of one thread and another."""
+        """Return the facts about two threads; `prime` renames the indices of the second."""
         mine = about((one.place,), left.names().union(more))
         theirs = about((other.place,), right.names().union(more))
         for fact in theirs.facts:
@@ -230,7 +231,7 @@ class Meetings(Accesses):
         return mine
 
     def fill_apart(self, kernel: Kernel, one: CellsTouched, other: CellsTouched) -> bool:
-        """Whether both are in arrays that lie in one way, of which each thread has its own."""
+        """True if both lie in arrays of one layout in which each thread owns separate cells."""
         for left, right in (
             (one.mem.lmad, other.mem.lmad),
             (self.numbers.normal_lmad(one.whole.lmad), self.numbers.normal_lmad(other.whole.lmad)),
@@ -250,5 +251,5 @@ class Meetings(Accesses):
 
 
 def _on_other_sides(one: CellsTouched, other: CellsTouched) -> bool:
-    """Whether they are on both sides of a branch."""
+    """True if the accesses are on different sides of a branch."""
     return any(other.sides.get(at, side) != side for at, side in one.sides.items())
