@@ -245,6 +245,7 @@ PLAIN = (
     "compiler/ir/",
     "compiler/notebooks/",
     "compiler/protocol/",
+    "compiler/storage/",
 )
 """Folders whose docstrings are statements: `Return ..`, `True if ..`, and no questions."""
 

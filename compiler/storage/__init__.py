@@ -1,1 +1,1 @@
-"""Values become memory: blocks, index functions, short-circuiting, expansion (chapters 4 and 5)."""
+"""Introduce memory: blocks, index functions, short-circuiting, expansion (chapters 4 and 5)."""

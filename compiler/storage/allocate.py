@@ -1,9 +1,9 @@
-"""Give every array a block and an index function (thesis 4.5, procedures 4.1 to 4.4).
+"""Assign every array a block and an index function (thesis 4.5, procedures 4.1 to 4.4).
 
-Views share the block of what they look at; what makes new elements gets a fresh block, row-major;
-what consumes an array stays where that array was. Branches and loops are in `control.py`, parallel
-operators in `kernels.py`. Index functions of branches and loops that cannot agree are returned
-along with the array, so that no copy is needed.
+Views share the block of their source; new elements get a fresh block, row-major; the result of a
+consuming operation stays in the consumed array's place. Branches and loops are in `control.py`,
+parallel operators in `kernels.py`. Where index functions of branches or loops disagree, they are
+returned along with the array, so that no copy is needed.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def allocate(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
 
 
 def _function(fun: ir.Function, ctx: Ctx, results_of: dict[str, tuple[Order, ...]]) -> ir.Function:
-    """Procedure 4.1: blocks stand before the arrays that live in them."""
+    """Transform a function (procedure 4.1): blocks precede the arrays that live in them."""
     called, shown = Spelling.of(fun, ctx.names.said), ctx.proved_here()
     sizes = cache(lambda: Sizes(fun, shown))
 
@@ -91,7 +91,7 @@ def _function(fun: ir.Function, ctx: Ctx, results_of: dict[str, tuple[Order, ...
 def _with_block(
     state: MemoryState, param: ir.Param, order: Order | None = None
 ) -> tuple[ir.Param, ...]:
-    """An array parameter as its block and itself, in that order (default: row-major)."""
+    """Return an array parameter preceded by its block (default order: row-major)."""
     old = param.type
     if not isinstance(old, ir.Array):
         return (state.bind(param),)
@@ -104,14 +104,14 @@ def _with_block(
 def _with_blocks(
     state: MemoryState, params: Sequence[ir.Param], orders: Iterable[Order]
 ) -> tuple[ir.Param, ...]:
-    """Results of a function, whose arrays lie in these orders."""
+    """Return the results of a function, whose arrays are laid out in these orders."""
     left = iter(orders)
     pairs = ((p, next(left) if isinstance(p.type, ir.Array) else None) for p in params)
     return tuple(new for param, order in pairs for new in _with_block(state, param, order))
 
 
 def _order(state: MemoryState, array: str) -> Order | None:
-    """The order in which an array fills its block from the start; None if it does not."""
+    """Return the order in which an array densely fills its block from offset 0, or None."""
     lmad = state.mem(array).lmad
     if lmad.offset != 0:
         return None
@@ -123,7 +123,7 @@ def _order(state: MemoryState, array: str) -> Order | None:
 
 
 def _row_major(state: MemoryState, array: str, why: str, prov: Prov, out: list[ir.Stm]) -> str:
-    """`array`, or a copy of it if it does not lie row-major from the start of its block."""
+    """Return `array`, or a copy if it is not row-major from the start of its block."""
     mem = state.mem(array)
     if mem.lmad.offset == 0 and state.is_row_major(mem.lmad):
         return array
@@ -143,7 +143,7 @@ def _row_major(state: MemoryState, array: str, why: str, prov: Prov, out: list[i
 
 @handles(HANDLERS, *nodes.SE_NODES)
 def _scalar(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
-    """Nothing changes; what a size is defined as is remembered."""
+    """Keep a scalar statement; records size definitions."""
     (param,) = stm.pat
     state.bind(param)
     exp = stm.exp
@@ -154,7 +154,7 @@ def _scalar(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
 
 @handles(HANDLERS, nodes.Copy, nodes.Iota, nodes.Replicate, nodes.Scratch, nodes.ArrayLit)
 def _fresh(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
-    """New elements: a new block."""
+    """Allocate a block for new elements."""
     (param,) = stm.pat
     kind = param.type
     assert isinstance(kind, ir.Array)
@@ -177,7 +177,7 @@ def _concat(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
 
 @handles(HANDLERS, nodes.Assert)
 def _assert(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
-    """Sizes that the program checks to be equal are equal from there on."""
+    """Record the equalities of sizes that an assertion establishes."""
     assert isinstance(stm.exp, nodes.Assert)
     if state.depth == 1:
         state.known.assume(stm.exp.cond)
@@ -185,7 +185,7 @@ def _assert(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
 
 
 def _view(state: MemoryState, stm: ir.Stm, mem: ir.MemBind, out: list[ir.Stm]) -> None:
-    """Bind a view: the same block under another index function."""
+    """Bind a view: same block, different index function."""
     (param,) = stm.pat
     kind = param.type
     assert isinstance(kind, ir.Array)
@@ -212,7 +212,7 @@ def _rearrange(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
 
 @handles(HANDLERS, nodes.Reshape)
 def _reshape(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
-    """A view if one LMAD does it; else a row-major copy first, with the reason."""
+    """Reshape as a view if a single LMAD suffices; else copy row-major first, with a remark."""
     exp = stm.exp
     assert isinstance(exp, ir.Reshape)
     mem = state.mem(exp.array)
@@ -233,7 +233,7 @@ def _reshape(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
 
 
 def _reshaped(state: MemoryState, lmad: Lmad[Poly], shape: tuple[Poly, ...]) -> Lmad[Poly] | NoView:
-    """The index function under a new shape, by what is known of the sizes."""
+    """Reshape an index function, using known equalities of sizes."""
     seen = lmad.reshape(shape)
     if isinstance(seen, Lmad):
         return seen
@@ -247,14 +247,14 @@ def _reshaped(state: MemoryState, lmad: Lmad[Poly], shape: tuple[Poly, ...]) -> 
         len(shape) != lmad.rank or old.size == Poly.product(map(normal, shape))
     ):
         return normalised
-    # Equal ranks, and products that nobody knows to be equal: each size was checked to be.
+    # Equal ranks, products not known to be equal: the sizes were checked pairwise.
     dims = tuple(Dim(size, stride) for size, stride in zip(shape, strides, strict=True))
     return Lmad(lmad.offset, dims)
 
 
 @handles(HANDLERS, nodes.Update)
 def _update(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
-    """The result lives where the consumed array lived; the value is copied into the slice."""
+    """Keep the result in the consumed array's place; the value is copied into the slice."""
     exp = stm.exp
     assert isinstance(exp, ir.Update)
     mem = state.mem(exp.array)
@@ -278,7 +278,7 @@ def _update(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
 
 @handles(HANDLERS, nodes.Call)
 def _call(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
-    """Arrays are given with their blocks, row-major from the start; results come in fresh ones."""
+    """Pass arrays with their blocks, row-major from offset 0; results come in fresh blocks."""
     exp = stm.exp
     assert isinstance(exp, ir.Call)
     args: list[ir.Operand] = []

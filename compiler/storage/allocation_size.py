@@ -1,4 +1,4 @@
-"""How large a block made inside a kernel can be: a size that holds for all threads of the space."""
+"""Bound the sizes of blocks allocated inside a kernel by sizes known outside."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from compiler.ir.types import shape_of
 
 
 class AllocationSizes:
-    """What is known of the names bound inside one kernel."""
+    """Facts about the names bound inside one kernel."""
 
     def __init__(self, space: ir.SegSpace, sizes: frozenset[Name] = frozenset()) -> None:
-        """`sizes` are names from outside that are sizes of arrays."""
+        """`sizes`: outer names that are sizes of arrays."""
         self.sizes = sizes
         self.index_bounds: dict[Name, Poly | None] = dict(space.dims)
-        """Indices, which run from 0 up to, not including, a bound; None if no size is known that
-        the bound does not exceed."""
+        """Indices, which count from 0, with their exclusive upper bounds; None if the bound does
+        not exceed any known size."""
         self.made: dict[Name, ir.Stm] = {}
-        """The statement that binds a name inside the kernel."""
+        """Statement that binds a name inside the kernel."""
         self.wholes: dict[Name, Poly] = {}
-        """What a part's size is at most, by its name: the size of the array that it is taken of."""
+        """Upper bound of the size of a slice, by name: the size of the sliced array."""
         self.equal: list[tuple[Poly, Poly]] = []
-        """What the checks before, in the bodies around, say is equal."""
+        """Equalities established by earlier checks, in enclosing bodies."""
 
     def index(self, name: Name, bound: Poly) -> None:
-        """Enter an index of a kernel."""
+        """Record an index of a kernel."""
         self.index_bounds[name] = bound
 
     def loop(self, name: Name, bound: ir.SE) -> None:
-        """Enter a loop's index."""
+        """Record the index of a loop."""
         self.index_bounds[name] = self._fewest(_limits(bound, self.sizes))
 
     def _fewest(self, limits: Sequence[Poly]) -> Poly | None:
-        """The limit with the fewest names that have no meaning outside."""
+        """Return the limit with the fewest inner names."""
         return min(limits, key=lambda limit: len(self.inner(limit)), default=None)
 
     def enter(self, stm: ir.Stm, types: Mapping[Name, ir.Type]) -> None:
-        """Enter a statement of the kernel; `types` are those of the names before it."""
+        """Record a statement of the kernel; `types` are those of earlier names."""
         for param in stm.pat:
             self.made[param.name] = stm
         if isinstance(stm.exp, ir.Slice):
@@ -53,7 +53,7 @@ class AllocationSizes:
             self.equal += _equal(stm.exp.cond)
 
     def others(self, count: Poly) -> Iterator[Poly]:
-        """What the checks before say is equal to a count, in terms of names from outside."""
+        """Yield equal sizes in terms of outer names, by earlier checks."""
         for pair in reversed(self.equal):
             for one, other in (pair, pair[::-1]):
                 name = one.as_name
@@ -62,15 +62,15 @@ class AllocationSizes:
                     yield same
 
     def inner(self, poly: Poly) -> set[Name]:
-        """The names of `poly` that have no meaning outside the kernel."""
+        """Return the names of `poly` that are bound inside the kernel."""
         return {name for name in poly.names() if name in self.index_bounds or name in self.made}
 
     def outside(self, count: Poly, shape: Sequence[Poly], by_wholes: bool = False) -> Poly | None:
-        """A size in terms of names from outside that is never less than `count`, or None.
+        """Return an upper bound of `count` in terms of outer names, or None.
 
-        By what is known of the names, for `count` itself or for each of the sizes in `shape`, whose
-        product it is. Unless `is_certain`, arithmetic that wraps around may make it too small.
-        `by_wholes`: a part counts as much as the array that it is taken of.
+        Bounds `count` itself, or each of the sizes in `shape`, whose product it is. Unless
+        `is_certain`, wrapping arithmetic may make it too small. `by_wholes`: bound a slice by the
+        array that it is taken from.
         """
         simple = self._simple(count, by_wholes)
         if not self.inner(simple):
@@ -79,10 +79,10 @@ class AllocationSizes:
         return None if any(map(self.inner, sizes)) else Poly.product(sizes)
 
     def is_certain(self, count: Poly) -> bool:
-        """Whether `outside` is right about a count although arithmetic wraps around.
+        """True if `outside` is right about a count although arithmetic wraps around.
 
-        It is where all names are indices and sizes, and none is taken away: what is a part of a sum
-        is not larger than the block that is made.
+        Holds if all names are indices and sizes, and nothing is subtracted: a summand is then no
+        larger than the allocated block.
         """
         indices = {name for name in count.names() if name in self.index_bounds}
         return count.names() <= self.sizes | indices and all(
@@ -90,7 +90,7 @@ class AllocationSizes:
         )
 
     def _simple(self, count: Poly, by_wholes: bool) -> Poly:
-        """Replace inner names, as far as possible, by others that are never less."""
+        """Replace inner names, as far as possible, by upper bounds."""
         for _ in range(100):
             for name in sorted(self.inner(count)):
                 better = self._replaced(count, name, by_wholes)
@@ -102,7 +102,7 @@ class AllocationSizes:
         return count
 
     def _replaced(self, count: Poly, name: Name, by_wholes: bool) -> Poly | None:
-        """`count` without `name`; None if nothing is known that would do."""
+        """Return an upper bound of `count` without `name`, or None."""
         if name in self.index_bounds:
             bound = self.index_bounds[name]
             match _rises(count, name):
@@ -129,15 +129,15 @@ class AllocationSizes:
 
 
 def _rises(count: Poly, name: Name) -> bool | None:
-    """Whether `count` grows with `name`, which like all sizes is not negative."""
+    """True if `count` grows with `name`, False if it falls; None if unclear. Sizes are natural."""
     signs = {coeff > 0 for mono, coeff in count.terms.items() if any(name == x for x, _ in mono)}
     return signs.pop() if len(signs) == 1 else None
 
 
 def _asserted(cond: ir.SE) -> list[tuple[Name, Poly]]:
-    """Names with what they are at most where they are not 0, as the check of a slice says it.
+    """Return upper bounds of nonzero sizes, from the check of a slice.
 
-    Not a number: an array has fewer bytes than can be addressed, and no device has that many.
+    Not constants: no array has as many bytes as can be addressed.
     """
     match cond:
         case ir.Bin("&&", _, lhs, rhs):
@@ -150,7 +150,7 @@ def _asserted(cond: ir.SE) -> list[tuple[Name, Poly]]:
 
 
 def _equal(cond: ir.SE) -> list[tuple[Poly, Poly]]:
-    """The sizes that a check says are equal."""
+    """Return the sizes that a check proves equal."""
     match cond:
         case ir.Bin("&&", _, lhs, rhs):
             return _equal(lhs) + _equal(rhs)
@@ -161,10 +161,10 @@ def _equal(cond: ir.SE) -> list[tuple[Poly, Poly]]:
 
 
 def _limits(se: ir.SE, sizes: frozenset[Name]) -> list[Poly]:
-    """Polynomials that an expression never exceeds, unless both are negative.
+    """Return upper bounds of an expression, valid unless both are negative.
 
-    A size below 0 needs as little memory as 0, so bounds of what is positive will do. `sizes` are
-    names that are not negative: a quotient of a sum of them is not larger than the sum.
+    A negative size needs as little memory as 0, so bounds of the positive part suffice. `sizes` are
+    natural names: a quotient of a sum of them does not exceed the sum.
     """
     exact = poly_of(se)
     if exact is not None:
@@ -198,7 +198,7 @@ def _limits(se: ir.SE, sizes: frozenset[Name]) -> list[Poly]:
 
 
 def _true_limits(se: ir.SE, sizes: frozenset[Name]) -> list[Poly]:
-    """Those of `_limits` that an expression never exceeds, whatever its sign, and not by much."""
+    """Return the upper bounds of `_limits` that hold for any sign and are reasonably tight."""
     if poly_of(se) is not None:
         return _limits(se, sizes)
     return [
@@ -207,14 +207,14 @@ def _true_limits(se: ir.SE, sizes: frozenset[Name]) -> list[Poly]:
 
 
 def _is_sum(poly: Poly, sizes: frozenset[Name]) -> bool:
-    """Whether a polynomial is a sum of products of sizes: not negative, unless it wraps around."""
+    """True for a sum of products of sizes: not negative, unless it wraps around."""
     return poly.names() <= sizes and all(coeff > 0 for coeff in poly.terms.values())
 
 
 def _larger(a: Poly, b: Poly) -> list[Poly]:
-    """A polynomial that is at least as large as both, if there is an obvious one.
+    """Return an evident upper bound of both polynomials, if there is one.
 
-    It is the other one if one is at most 0, and the sum if both are sums of sizes.
+    One of them if the other is at most 0; their sum if both are sums of sizes.
     """
     first, second = a.constant, b.constant
     if first is not None and second is not None:

@@ -1,9 +1,8 @@
-"""Reductions, scans and histograms whose operator needs arrays, without such operators.
+"""Sequentialise reductions, scans and histograms whose operators need arrays.
 
-The operator's operands, or arrays that it makes, would need memory that no one point of the kernel
-owns. So each row of the space is gone through by one thread, in a loop that carries the operands.
-Programs with elementwise operators do not get here: flattening turns them round, so that scalars
-are combined.
+The operands of such an operator, or arrays that it creates, would need memory that no point of the
+kernel owns. So one thread processes each row of the space in a loop that carries the operands.
+Elementwise operators do not get here: flattening interchanges them, so that scalars are combined.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ Folding = ir.SegFold | ir.SegHist
 
 
 def combines_arrays(op: ir.Operator) -> bool:
-    """Whether an operator's operands are arrays."""
+    """True if an operator's operands are arrays."""
     return any(isinstance(param.type, ir.Array) for param in op.fn.params)
 
 
 def needs_memory(op: ir.Operator) -> bool:
-    """Whether an operator combines arrays, or makes more than its thread can keep to itself.
+    """True if an operator combines arrays, or allocates more than fits in private memory.
 
-    Half of what a thread may have is for copies of them, in loops and branches.
+    Half of a thread's private memory is reserved for copies in loops and branches.
     """
     made = [s.pat[0].type for s in all_stms(op.fn.body.stms) if isinstance(s.exp, ir.Fresh)]
     size = sum(
@@ -43,9 +42,9 @@ def needs_memory(op: ir.Operator) -> bool:
 
 
 def sequential(stm: ir.Stm, fresh: Fresh) -> list[ir.Stm]:
-    """Statements that do the same as a `SegRed`, `SegScan` or `SegHist`, row by row in a loop.
+    """Return statements equivalent to a `SegRed`, `SegScan` or `SegHist`, looping over each row.
 
-    A histogram's destinations are copied, since a kernel cannot update an array from outside.
+    Copies a histogram's destinations, since a kernel cannot update an outer array.
     """
     exp = stm.exp
     assert isinstance(exp, Folding)
@@ -74,7 +73,7 @@ def sequential(stm: ir.Stm, fresh: Fresh) -> list[ir.Stm]:
 
 
 def _fold(row: Builder, exp: ir.SegFold) -> list[ir.Param]:
-    """A loop along the last dimension; a reduction gives the last totals, a scan all of them."""
+    """Build a loop along the last dimension: final totals for a reduction, all for a scan."""
     index, count = exp.space.dims[-1]
     totals: list[ir.Param] = []
     init: list[ir.Operand] = []
@@ -106,7 +105,7 @@ def _fold(row: Builder, exp: ir.SegFold) -> list[ir.Param]:
 
 
 def _histogram(row: Builder, exp: ir.SegHist, pat: Sequence[ir.Param]) -> list[ir.Param]:
-    """A copy of each row's histograms, and a loop that updates them in place."""
+    """Copy each row's histograms and update them in place in a loop."""
     outer = [var(name) for name, _ in exp.space.dims[:-1]]
     kinds = [row_type(param.type, len(outer)) for param in pat]
     iteration = row.nested(exp.body.stms)
@@ -132,7 +131,7 @@ def _combined(
     indices: Sequence[ir.Operand],
     values: Sequence[ir.Operand],
 ) -> list[Name]:
-    """The histograms with values put in at a place, if it lies inside."""
+    """Combine values into the histograms at a position, if it is in bounds."""
     at = [index for index in indices if not isinstance(index, str)]
     then = iteration.nested()
     old = [_copied(then, bin_.name, row_type(bin_.type, len(at)), at) for bin_ in bins]
@@ -145,7 +144,7 @@ def _combined(
 
 
 def _plain(result: ir.Operand | ir.Write, prov: Prov) -> ir.Operand:
-    """A result that is no `Write`, which a loop inside a kernel cannot do."""
+    """Return a result that is no `Write`, which a loop inside a kernel cannot do."""
     if isinstance(result, ir.Write):
         raise Limitation.at(
             codes.limits.ARRAY_OPERATOR,
@@ -157,7 +156,7 @@ def _plain(result: ir.Operand | ir.Write, prov: Prov) -> ir.Operand:
 
 
 def _bind(into: Builder, param: ir.Param, array: ir.Param, *at: ir.SE) -> None:
-    """Bind `param` to what lies at indices of the first dimensions; all of it without any."""
+    """Bind `param` to the part of an array at outer indices; to all of it without any."""
     if isinstance(array.type, ir.Scalar):
         into.add((param,), as_scalar(array))
     else:
@@ -165,7 +164,7 @@ def _bind(into: Builder, param: ir.Param, array: ir.Param, *at: ir.SE) -> None:
 
 
 def _copied(into: Builder, array: Name, kind: ir.Type, at: Sequence[ir.SE]) -> ir.Param:
-    """The element, or a copy of the row, of an array at its outer indices."""
+    """Return the element, or a copy of the row, of an array at its outer indices."""
     seen = into.bind(array, kind, row_at(array, at, kind))
     return seen if isinstance(kind, ir.Scalar) else into.copy(seen)
 
@@ -177,7 +176,7 @@ def _loop(
     exp: Folding,
     body: ir.Body,
 ) -> list[ir.Param]:
-    """A loop along the last dimension of the space; what its results are called."""
+    """Append a loop along the last dimension of the space; return its results."""
     pat = list(map(row.param, params))
     row.add(pat, count_loop(params, init, *exp.space.dims[-1], body))
     return pat

@@ -1,9 +1,8 @@
-"""Which blocks a name may mean, after allocation: the one answer for passes and panes.
+"""Resolve block names after allocation: which blocks each name may mean.
 
-A block is called by its allocation, or as a parameter. Branches that return blocks, and loops that
-carry them, give them more names. Whoever wants to know which names may mean one block asks for
-their classes; whoever wants to know which blocks a name may mean, or which names never mean the
-same, for its `Meanings`.
+A block is named by its allocation, or as a parameter. Branches that return blocks, and loops that
+carry them, introduce aliases. `classes` partitions names that may mean one block; `Meanings` gives
+the blocks of a name, and names that never mean the same block.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from compiler.ir.sharing import Classes
 from compiler.ir.walk import NESTED, all_stms, children, stms_of
 
 Link = tuple[Name, Name, bool]
-"""A name of a block, what it may mean, and whether an earlier iteration of a loop made it so."""
+"""A block name, a name that it may mean, and whether by an earlier iteration of a loop."""
 
 
 def links(stm: Stm) -> Iterator[Link]:
-    """The names that a branch or loop gives to blocks."""
+    """Yield the block aliases that a branch or loop introduces."""
     match stm.exp:
         case If(_, then, orelse):
             for param, one, other in zip(stm.pat, then.results, orelse.results, strict=True):
@@ -39,14 +38,14 @@ def links(stm: Stm) -> Iterator[Link]:
 
 
 def made_by_call(stm: Stm) -> dict[Name, Poly]:
-    """The blocks that a function makes for a call, with how many elements each holds."""
+    """Return the blocks that a call allocates, with their number of elements."""
     kinds = [param.type for param in stm.pat] if isinstance(stm.exp, Call) else []
     arrays = [kind for kind in kinds if isinstance(kind, Array)]
     return {kind.mem.block: Poly.product(kind.shape) for kind in arrays if kind.mem is not None}
 
 
 def all_links(stms: Iterable[Stm]) -> Iterator[Link]:
-    """Those of all statements, also inner ones."""
+    """Yield the block aliases of all statements, including nested ones."""
     for stm in stms:
         if type(stm.exp) in NESTED:
             yield from links(stm)
@@ -55,7 +54,7 @@ def all_links(stms: Iterable[Stm]) -> Iterator[Link]:
 
 
 def classes(stms: Iterable[Stm]) -> Classes:
-    """Names of blocks in classes: two names of different classes never mean the same block."""
+    """Return alias classes: names of different classes never mean the same block."""
     found = Classes()
     for name, block, _ in all_links(stms):
         found.join(name, block)
@@ -64,13 +63,13 @@ def classes(stms: Iterable[Stm]) -> Classes:
 
 @dataclass(frozen=True, slots=True)
 class _Together:
-    """Names that a branch or loop gives to blocks, and what they all may be, in either case."""
+    """Block names bound together by a branch or loop, and their possible values, case by case."""
 
     names: tuple[Name, ...]
     cases: tuple[tuple[Name, ...], ...]
 
     def pairs(self, one: Name, other: Name) -> Iterator[tuple[Name, Name]]:
-        """What one of them may be, with what another one of them or an older name is then."""
+        """Yield the values of one name with the simultaneous value of another, or older, name."""
         here, there = (self.names.index(x) if x in self.names else None for x in (one, other))
         assert here is not None
         for values in self.cases:
@@ -78,7 +77,7 @@ class _Together:
 
 
 def _together(stm: Stm) -> Iterator[_Together]:
-    """What a branch gives; what a loop carries, by the names inside of it and by those behind."""
+    """Yield the block results of a branch; the blocks a loop carries, as parameters and results."""
     match stm.exp:
         case If(_, then, orelse):
             given = [(stm.pat, then.results, orelse.results)]
@@ -95,25 +94,25 @@ def _together(stm: Stm) -> Iterator[_Together]:
 
 
 class Meanings:
-    """The blocks that each name of a function may mean."""
+    """Blocks that each name of a function may mean."""
 
     def __init__(self, stms: Iterable[Stm], now: Callable[[Name], Name] = lambda name: name):
-        """`now`: the name that a block has by now, where a pass gives blocks others."""
+        """`now`: the current name of a block, where a pass renames blocks."""
         self._stms = stms
         self._now = now
         self._found: dict[Name, frozenset[Name]] = {}
         self._one: dict[frozenset[Name], bool] = {}
 
     def changed(self) -> None:
-        """Forget what was found out, after blocks have got other names."""
+        """Drop caches after blocks were renamed."""
         self._found.clear()
         self._one.clear()
 
     def of(self, block: Name) -> frozenset[Name]:
-        """The blocks that a name may mean.
+        """Return the blocks that a name may mean.
 
-        What a loop hands on from earlier iterations is a block of its own, with a prime: what the
-        body allocates is another block in each iteration.
+        A block carried over from earlier iterations is distinct and marked with a prime: the body
+        allocates another block in each iteration.
         """
         found = self._found.get(block)
         if found is None:
@@ -121,10 +120,10 @@ class Meanings:
         return found
 
     def may_be_one(self, block: Name, other: Name) -> bool:
-        """Whether two names may mean the same block where both are bound.
+        """True if two names may mean the same block where both are bound.
 
-        Not so are buffers that are exchanged: they are different ones before the loop, and an
-        iteration that begins with different ones ends with different ones.
+        False for swapped buffers: they differ before the loop, and an iteration that begins with
+        different ones ends with different ones.
         """
         both = frozenset((block, other))
         found = self._one.get(both)
@@ -133,15 +132,15 @@ class Meanings:
         return found
 
     def is_given(self, block: Name) -> bool:
-        """Whether a branch or loop gives a block that name."""
+        """True if a branch or loop introduces the name."""
         return block in self._together
 
     def _apart(self, one: Name, other: Name) -> bool:
-        """Whether two names never mean the same block where both are bound.
+        """True if two names never mean the same block where both are bound.
 
-        What is given later is one of its cases, at a time when the other one means what it does.
-        So it is never that if no case is; and in a loop no iteration has to be looked at that
-        begins with them being one, if none ends so, nor the loop.
+        By induction: the later name is one of its cases, at a time when the other keeps its
+        meaning. So they differ if they do in every case; and an iteration that begins with equal
+        blocks need not be considered unless the loop's start or another iteration produces it.
         """
         waiting, begun = [(one, other)], set[frozenset[Name]]()
         while waiting:
@@ -161,7 +160,7 @@ class Meanings:
         return True
 
     def _search(self, block: Name) -> Iterator[Name]:
-        """Through all ways to a block, and the loops whose earlier iterations are on the way."""
+        """Yield the blocks that a name may mean: follows each path once per set of loops."""
         links, allocated_in = self._table
         start: tuple[Name, frozenset[int]] = (block, frozenset())
         seen, todo = {start}, [start]
@@ -177,13 +176,13 @@ class Meanings:
 
     @cached_property
     def _together(self) -> dict[Name, _Together]:
-        """For each name that a branch or loop gives to a block: what is given together with it."""
+        """Map each name introduced by a branch or loop to the names bound with it."""
         groups = (group for stm in all_stms(self._stms) for group in _together(stm))
         return {name: group for group in groups for name in group.names}
 
     @cached_property
     def _bound_at(self) -> dict[Name, int]:
-        """When names of blocks come to be, one after the other; those of one statement at once."""
+        """Binding times of block names; those of one statement share a time."""
         found: dict[Name, int] = {}
 
         def enter(stms: Iterable[Stm]) -> None:
@@ -204,7 +203,7 @@ class Meanings:
 
     @cached_property
     def _table(self) -> tuple[dict[Name, list[tuple[Name, int | None]]], dict[Name, list[int]]]:
-        """What each name may mean, with a loop by its `id`; the loops that a block is made in."""
+        """Sources of each name, with a loop by `id`; and the loops around each allocation."""
         meant: dict[Name, list[tuple[Name, int | None]]] = {}
         allocated_in: dict[Name, list[int]] = {}
 

@@ -1,10 +1,9 @@
-"""Calls while memory is laid out: which stay, and which give way to the bodies of their functions.
+"""Choose calls to inline before memory is introduced, to avoid copies.
 
-A function is given arrays that fill their blocks, row-major, and gives arrays that fill theirs: it
-is laid out once. A call whose argument is a view of another array needs a copy of that, and an
-array that is put into another one cannot be built there if a call makes it or is given it. So
-the bodies of functions stand in the place of such calls before memory is introduced. If those were
-many statements, arrays are copied instead.
+A function takes and returns arrays that fill their blocks, row-major: its layout is fixed once. A
+call needs a copy for an argument that is a view, and an array that is put into another one cannot
+be built there if a call creates it or takes it. So such calls are inlined before memory is
+introduced, unless the functions are too large; then arrays are copied.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ from compiler.optimise.inline import inline_some
 from compiler.storage.origin import behind
 
 MOST = 250
-"""Statements up to which those of a function stand in the place of its calls."""
+"""Maximum number of statements added by inlining one function."""
 
 
 def look_inside(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
-    """The program with those calls whose functions are laid out apart from them."""
+    """Inline the calls that would need copies."""
     while gone := _few(prog):
         prog = inline_some(prog, ctx, lambda stm: id(stm) in gone)
     return prog
 
 
 def _few(prog: ir.Prog) -> set[int]:
-    """The calls that give way, by `id`: those of a function, if they are few statements."""
+    """Return the calls to inline, by `id`: those of functions that are small enough."""
     gone = [(stm, stm.exp.fun) for stm in _gone(prog) if isinstance(stm.exp, ir.Call)]
     many = Counter(fun for _, fun in gone)
     large = {
@@ -44,9 +43,9 @@ def _few(prog: ir.Prog) -> set[int]:
 
 
 def _gone(prog: ir.Prog) -> Iterator[ir.Stm]:
-    """The calls for which arrays would be copied."""
+    """Yield the calls that would need copies."""
     views: set[tuple[str, int]] = set()
-    """Functions with the numbers of those results that are views."""
+    """Functions with the positions of results that are views."""
     for fun in prog.funs:
         arrays = _Arrays(fun, views)
         yield from arrays.gone()
@@ -55,7 +54,7 @@ def _gone(prog: ir.Prog) -> Iterator[ir.Stm]:
 
 
 class _Arrays:
-    """What the arrays of a function are made of."""
+    """Definitions of the arrays of a function."""
 
     def __init__(self, fun: ir.Function, views: Set[tuple[str, int]]) -> None:
         self.views = views
@@ -63,7 +62,7 @@ class _Arrays:
         self.made = {p.name: (stm, k) for stm in self.stms for k, p in enumerate(stm.pat)}
 
     def gone(self) -> Iterator[ir.Stm]:
-        """The calls for which arrays would be copied."""
+        """Yield the calls that would need copies."""
         calls = [(stm, stm.exp) for stm in self.stms if isinstance(stm.exp, ir.Call)]
         if not calls:
             return
@@ -76,13 +75,13 @@ class _Arrays:
                 yield stm
 
     def behind(self, name: Name) -> Name:
-        """The array that was made, of which a name is a view or a later state."""
+        """Return the array of which a name is a view or a later state."""
         while name in self.made and (source := behind(self.made[name][0].exp)) is not None:
             name = source
         return name
 
     def is_view(self, name: Name) -> bool:
-        """Whether an array is not all of its block, or lies in another order."""
+        """True if an array does not fill its block, or not in row-major order."""
         while name in self.made:
             stm, k = self.made[name]
             if isinstance(stm.exp, ir.Slice | ir.Rearrange):
@@ -95,7 +94,7 @@ class _Arrays:
 
 
 def _parts(exp: ir.Exp) -> tuple[ir.Operand, ...]:
-    """What is put into another array, or made one with it."""
+    """Return the operands that are put into another array."""
     match exp:
         case ir.Update(_, _, value):
             return (value,)

@@ -1,10 +1,10 @@
-"""Coalescing: neighbouring threads find their elements next to each other (thesis 4.6).
+"""Coalesce memory accesses: adjacent threads access adjacent elements (thesis 4.6).
 
-A thread that goes through a row of its own touches cells a row apart from its neighbours', each in
-a sector of memory of its own. Where threads read an array so, they are given a copy of it that lies
-in another order, in which the index of neighbouring threads is the last; what they write so gets
-such an index function, and is copied into its place behind the kernel. A later kernel that reads
-it in that order reads what was written, and the copy goes if nothing else needs it.
+A thread that traverses a row of its own touches cells a row apart from its neighbours', each in its
+own sector. Arrays read like this are copied into another order, in which the index of adjacent
+threads is the last; results written like this get such an index function, and are copied into place
+after the kernel. A later kernel that reads in that order reads the uncopied result, and the copy is
+removed if nothing else needs it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _TOGETHER = (
 
 
 def coalesce(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
-    """Give arrays another order where threads that run in step are far apart in them.
+    """Lay arrays out in another order where threads in lockstep access distant cells.
 
     Needs: memory, no allocations in kernels. Keeps: values; where results of functions lie.
     """
@@ -55,7 +55,7 @@ def coalesce(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
 
 
 class _Scope:
-    """Statements of the host: what is in scope, and arrays that also lie in another order."""
+    """Host statements: names in scope, and arrays with a copy in another order."""
 
     def __init__(self, outer: _Scope | None = None, of: ir.Exp | None = None) -> None:
         self.out: list[ir.Stm] = []
@@ -63,13 +63,13 @@ class _Scope:
         self.is_loop = isinstance(of, ir.Loop)
         self.thresholds: set[Name] = set(outer.thresholds) if outer else set()
         self.decided_by = free(of.cond) - self.thresholds if isinstance(of, ir.If) else set()
-        """Names that say whether it runs; thresholds choose among versions of the code."""
+        """Names that the condition depends on, except thresholds, which choose code versions."""
         self.types: dict[Name, ir.Type] = dict(outer.types) if outer else {}
         self.ordered: dict[tuple[Name, Order], Name] = dict(outer.ordered) if outer else {}
         self.by_rows: dict[tuple[Name, tuple[Poly, Poly]], Name] = (
             dict(outer.by_rows) if outer else {}
         )
-        """Views of arrays of one dimension in two."""
+        """Two-dimensional views of one-dimensional arrays."""
         if isinstance(of, ir.Loop):
             self.types.update((param.name, param.type) for param in of.params)
 
@@ -82,10 +82,10 @@ class _Coalescing:
         self.ctx = ctx
         self.spell = Spelling.of(fun, ctx.names.said)
         self.back: set[Name] = set()
-        """Arrays that kernels have written in another order, and that are copied into place."""
+        """Arrays that kernels wrote in another order, and that are copied into place."""
 
     def function(self) -> ir.Function:
-        """The function; the same object if nothing changes."""
+        """Return the transformed function; the same object if nothing changes."""
         scope = _Scope()
         scope.types.update((param.name, param.type) for param in self.fun.params)
         stms = self.host(self.fun.body.stms, scope)
@@ -94,7 +94,7 @@ class _Coalescing:
         return _without(self.back, replace(self.fun, body=ir.Body(stms, self.fun.body.results)))
 
     def host(self, stms: tuple[ir.Stm, ...], scope: _Scope) -> tuple[ir.Stm, ...]:
-        """Statements outside kernels; the same object if nothing changes."""
+        """Transform statements outside kernels; the same object if nothing changes."""
         for stm in stms:
             exp = stm.exp
             if isinstance(exp, ir.SegOp):
@@ -108,18 +108,18 @@ class _Coalescing:
         return stms if same else tuple(scope.out)
 
     def inside(self, of: ir.Exp, scope: _Scope, stms: tuple[ir.Stm, ...]) -> tuple[ir.Stm, ...]:
-        """Statements in a loop or a branch."""
+        """Transform statements in a loop or a branch."""
         return self.host(stms, _Scope(scope, of))
 
     def bind(self, stm: ir.Stm, scope: _Scope) -> None:
-        """The next statement of a scope."""
+        """Append a statement to a scope."""
         scope.types.update((param.name, param.type) for param in stm.pat)
         if isinstance(stm.exp, ir.Threshold):
             scope.thresholds.update(param.name for param in stm.pat)
         scope.out.append(stm)
 
     def kernel(self, stm: ir.Stm, exp: ir.SegOp, scope: _Scope) -> None:
-        """A kernel, and the copies before and behind it."""
+        """Transform a kernel, with copies before and after it."""
         moved = self.moved(stm, exp, scope)
         if moved:
             for each in moved:
@@ -144,7 +144,7 @@ class _Coalescing:
     # --- what is read ---
 
     def reads(self, stm: ir.Stm, exp: ir.SegOp, scope: _Scope) -> dict[Name, Name]:
-        """Where elements are read from instead, by the names that they get."""
+        """Choose the arrays to read from instead, by the names that statements bind."""
         groups: dict[tuple[Name, Order], list[Read]] = {}
         for read in reads(exp, scope.types):
             groups.setdefault((read.array, read.order), []).append(read)
@@ -171,9 +171,9 @@ class _Coalescing:
         return instead
 
     def by_rows(self, exp: ir.SegOp, scope: _Scope) -> tuple[ir.SegOp, list[ir.Stm]]:
-        """The kernel with rows that lie in one dimension read as rows of views in two, and these.
+        """Read rows of a one-dimensional array from two-dimensional views, and return both.
 
-        They are made here, behind the checks of their sizes.
+        The views are created here, after the checks of their sizes.
         """
         views = scope.by_rows
         made: list[ir.Stm] = []
@@ -199,7 +199,7 @@ class _Coalescing:
         return replace(exp, body=_as_rows(exp.body, found)) if found else exp, made
 
     def moved(self, stm: ir.Stm, exp: ir.SegOp, scope: _Scope) -> tuple[ir.Stm, ...]:
-        """For a kernel that only puts an array in another order: a copy of a view."""
+        """Replace a kernel that only reorders an array by a copy of a view."""
         if not isinstance(exp, ir.SegMap) or exp.per_block:
             return ()
         match exp.body.stms:
@@ -245,10 +245,10 @@ class _Coalescing:
         prov: Prov,
         scope: _Scope,
     ) -> Name | None:
-        """The array in that order: there already, or a copy made before all loops that it can be.
+        """Return the array in that order: an existing copy, or a new one hoisted out of loops.
 
-        Also where a branch in the loop reads it, which is taken each time or never: that is one
-        copy for nothing at most.
+        Also for reads in a branch inside the loop that is always or never taken: at worst one
+        useless copy.
         """
         read, again = found[0], any(one.again for one in found)
         kind = scope.types[array]
@@ -299,14 +299,14 @@ class _Coalescing:
         hint: str = NOTHING,
         numbers: tuple[tuple[str, str], ...] = (),
     ) -> None:
-        """Tell why an array keeps its order; `because` has a gap for its name."""
+        """Explain why an array keeps its order; `because` has a placeholder for its name."""
         outcome = Missed(because.format(self.spell.array(array)), hint, numbers)
         self.ctx.commit(rule, prov, outcome, blocks=(_block(kind),))
 
     def make(
         self, name: Name, block: Name, kind: ir.Array, order: Order, prov: Prov, scope: _Scope
     ) -> ir.Param:
-        """An array like another, in that order, in a block of its own."""
+        """Allocate an array like another, in that order, in a fresh block."""
         alloc = ir.Alloc(Poly.product(kind.shape), kind.prim)
         self.bind(ir.Stm((ir.Param(block, ir.Mem(kind.prim)),), alloc, prov), scope)
         mem = ir.MemBind(block, in_order(kind.shape, order))
@@ -317,7 +317,7 @@ class _Coalescing:
     def row(
         self, stm: ir.Stm, at: int, param: ir.Param, scope: _Scope, behind: list[ir.Stm]
     ) -> ir.Stm:
-        """The kernel, with rows of one of its results in another order if that is better."""
+        """Lay out the rows of a kernel's result in another order if that is better."""
         exp, kind = stm.exp, param.type
         assert isinstance(exp, ir.SegMapping)
         outer = len(exp.space.dims)
@@ -364,9 +364,9 @@ def _block(kind: ir.Type) -> Name:
 def _part(
     at: tuple[ir.SE, ...], space: tuple[tuple[Name, Poly], ...]
 ) -> tuple[tuple[ir.DimIndex, ...], Order] | None:
-    """The part of an array whose elements threads read, each its own, and its order.
+    """Return the part of an array that threads read one element each of, and its order.
 
-    None where a thread's index is in no index of the array, or in two, or not times a size.
+    None if a thread's index occurs in no index of the array, in two, or not with factor 1.
     """
     dims: list[ir.DimIndex] = []
     taken: list[Name] = []
@@ -390,7 +390,7 @@ def _part(
 
 
 def _is_turned(lmad: Lmad[Poly]) -> bool:
-    """Whether neighbours lie next to each other along another dimension than the last."""
+    """True if neighbours are adjacent along another dimension than the last."""
     *others, last = (dim.stride for dim in lmad.dims)
     return Poly.const(1) in others and sectors(last, 1) > 1
 
@@ -398,7 +398,7 @@ def _is_turned(lmad: Lmad[Poly]) -> bool:
 def _reading(
     body: ir.KernelBody, instead: Mapping[Name, Name], types: Mapping[Name, ir.Type]
 ) -> ir.KernelBody:
-    """A kernel's body that reads what has these names from other arrays."""
+    """Redirect reads in a kernel's body to other arrays, by the names they bind."""
 
     def elsewhere(stm: ir.Stm) -> ir.Stm | None:
         array = instead.get(stm.pat[0].name)
@@ -421,7 +421,7 @@ def _reading(
 
 
 def _changed(body: ir.KernelBody, change: Callable[[ir.Stm], ir.Stm | None]) -> ir.KernelBody:
-    """A kernel's body with other statements, where `change` has one."""
+    """Replace statements of a kernel's body for which `change` returns one."""
 
     def inside(stms: tuple[ir.Stm, ...]) -> tuple[ir.Stm, ...]:
         return tuple(map(one, stms))
@@ -437,7 +437,7 @@ def _changed(body: ir.KernelBody, change: Callable[[ir.Stm], ir.Stm | None]) -> 
 
 
 def _as_rows(body: ir.KernelBody, found: Mapping[Name, tuple[Name, Flat]]) -> ir.KernelBody:
-    """A kernel's body in which what has these names is read of views in two dimensions."""
+    """Read these names from two-dimensional views in a kernel's body."""
 
     def row(stm: ir.Stm) -> ir.Stm | None:
         if stm.pat[0].name not in found:
@@ -449,7 +449,7 @@ def _as_rows(body: ir.KernelBody, found: Mapping[Name, tuple[Name, Flat]]) -> ir
 
 
 def _without(names: set[Name], fun: ir.Function) -> ir.Function:
-    """The function without those of the statements that nothing needs, and their blocks."""
+    """Remove those of the statements that nothing needs, and their blocks."""
     if not names:
         return fun
     uses = count_uses(fun.body)

@@ -1,9 +1,9 @@
-"""Memory for branches and loops: what they return along with their arrays (procedures 4.3, 4.4).
+"""Memory for branches and loops: layouts returned along with arrays (procedures 4.3, 4.4).
 
-An array that leaves a branch or goes round a loop needs one index function for all the ways in
-which it can get there. Parts on which all ways agree stay as they are. A block, an offset or a
-stride on which they do not becomes a value that the branches return, or that the loop carries:
-`if c then a else transpose a` returns two strides, and copies nothing.
+An array that leaves a branch or is carried by a loop needs one index function for all paths.
+Components on which all paths agree stay as they are. A block, an offset or a stride on which they
+differ becomes a value that the branches return, or that the loop carries: `if c then a else
+transpose a` returns two strides, and copies nothing.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ ZERO = Poly.const(0)
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where an array lives, as far as all ways agree: None stands for a part to be returned.
+    """A layout on which paths agree; None stands for a component to be returned.
 
-    `strides` as a whole is None if they are those of a row-major array of whatever shape.
+    `strides` is None as a whole for row-major strides of any shape.
     """
 
     block: Name | None
@@ -43,7 +43,7 @@ class Layout:
     strides: tuple[Poly | None, ...] | None
 
     def parts(self, mem: ir.MemBind) -> list[ir.Operand]:
-        """The values of the parts that are returned, for an array that lives at `mem`."""
+        """Return the values of the returned components, for an array bound at `mem`."""
         values: list[ir.Operand] = [] if self.block else [mem.block]
         if self.offset is None:
             values.append(se_of(mem.lmad.offset))
@@ -53,7 +53,7 @@ class Layout:
         return values
 
     def names(self) -> str:
-        """What is returned, in words."""
+        """Describe the returned components in words."""
         strides = self.strides is not None and None in self.strides
         found = [
             *(["its block"] if self.block is None else []),
@@ -66,7 +66,7 @@ class Layout:
 def bind_layout(
     state: MemoryState, param: ir.Param, layout: Layout, space: ir.Space
 ) -> list[ir.Param]:
-    """Parameters for the parts that are returned, then the array itself in terms of them."""
+    """Return parameters for the returned components, then the array in terms of them."""
     kind = param.type
     assert isinstance(kind, ir.Array)
     base = base_of(param.name)
@@ -98,7 +98,7 @@ def bind_layout(
 
 @handles(HANDLERS, ir.If)
 def transform_if(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
-    """Both branches, then for each array the parts of its layout on which they differ."""
+    """Transform both branches, and return the components of each array's layout that differ."""
     exp = stm.exp
     assert isinstance(exp, ir.If)
     state.depth += 1
@@ -132,7 +132,7 @@ def transform_if(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
 
 
 def _agreement(state: MemoryState, x: ir.MemBind, y: ir.MemBind) -> Layout:
-    """The parts that two branches have in common and that make sense outside them."""
+    """Return the components that two branches share and that are in scope outside."""
     depth = state.depth
     same_block = x.block == y.block and state.name_in_scope(x.block, depth)
     offset = _common(state, x.lmad.offset, y.lmad.offset)
@@ -150,7 +150,7 @@ def _common(state: MemoryState, x: Poly, y: Poly) -> Poly | None:
 def _in_space(
     state: MemoryState, array: Name, space: ir.Space, prov: Prov, out: list[ir.Stm]
 ) -> Name:
-    """`array`, or a copy of it if it lies in another space."""
+    """Return `array`, or a copy of it if it lies in another space."""
     if state.space_of(state.mem(array).block) == space:
         return array
     state.depth += 1
@@ -181,7 +181,7 @@ def _explain_if(state: MemoryState, param: ir.Param, layout: Layout, prov: Prov)
 
 @handles(HANDLERS, ir.Loop)
 def transform_loop(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
-    """Guess every carried array's layout, transform the body, and widen the guesses that failed."""
+    """Guess each carried array's layout, transform the body, and widen failed guesses."""
     exp = stm.exp
     assert isinstance(exp, ir.Loop)
     init = list(exp.init)
@@ -221,10 +221,10 @@ def transform_loop(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
 def _first_guess(
     state: MemoryState, loop: ir.Loop, k: int, prov: Prov, out: list[ir.Stm]
 ) -> tuple[ir.Operand, Layout]:
-    """The initial value, copied if its layout is not worth carrying, and what to try first.
+    """Return the initial value, copied if its layout is not worth carrying, and the first guess.
 
-    An array that is updated in place stays in the block and layout that it comes in. Another gets
-    row-major, in a block that the loop carries.
+    An array updated in place keeps its incoming block and layout. Another becomes row-major, in a
+    block that the loop carries.
     """
     start, end = loop.init[k], loop.body.results[k]
     assert isinstance(start, str)
@@ -250,7 +250,7 @@ def _first_guess(
 def _attempt(
     state: MemoryState, loop: ir.Loop, layouts: dict[int, Layout]
 ) -> tuple[tuple[ir.Param, ...], ir.Body, dict[int, ir.MemBind]]:
-    """The loop's parameters and body under the guesses, and where its arrays are at the end."""
+    """Transform the loop under the guesses; return parameters, body and final bindings."""
     state.depth += 1
     params: list[ir.Param] = []
     for k, param in enumerate(loop.params):
@@ -276,7 +276,7 @@ def _attempt(
 
 
 def _widened(state: MemoryState, layout: Layout, start: ir.MemBind, end: ir.MemBind) -> Layout:
-    """The layout with those parts returned that an iteration did not keep."""
+    """Widen a layout: return the components that an iteration did not preserve."""
     block = layout.block if layout.block == end.block else None
     offset = layout.offset
     if offset is not None and offset != end.lmad.offset:

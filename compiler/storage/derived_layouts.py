@@ -1,7 +1,7 @@
-"""Where arrays lie that are seen through others, after those have got other offsets and strides.
+"""Update the layouts of views after their source arrays got other offsets and strides.
 
-A branch may come to hand on an array with an offset and strides of its own. What was a view of it,
-or stayed in its place, then follows: views by what they select, all others by what they lay like.
+A branch may come to return an array with its own offset and strides. Views of the array follow by
+what they select, in-place updates by the binding that they shared.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from compiler.ir.sizes import poly_of
 from compiler.ir.slices import itself, sliced
 
 _Place = tuple[Name, Poly, tuple[Poly, ...]]
-"""A block, and where in it an array's index function begins and how it goes on."""
+"""A block, and the offset and strides of an array in it."""
 
 
 class Followers:
-    """The arrays of one kernel whose places have changed: what they were, and what they are."""
+    """Arrays of one kernel whose bindings changed, before and after."""
 
     def __init__(self, ctx: Ctx) -> None:
         self.ctx = ctx
@@ -33,7 +33,7 @@ class Followers:
         self.blocks: set[Name] = set()
 
     def moved(self, old: ir.Param, new: ir.Param) -> None:
-        """Take note of an array that lies elsewhere in its block than it did."""
+        """Record an array whose binding changed."""
         before, after = _mem(old), _mem(new)
         if before is None or after is None or before == after:
             return
@@ -41,10 +41,9 @@ class Followers:
         self.blocks.add(before.block)
 
     def stm(self, stm: ir.Stm, mem: Callable[[Name], ir.MemBind], out: list[ir.Stm]) -> ir.Stm:
-        """A statement whose arrays have followed; `mem` tells where its operands are now.
+        """Update the bindings of a statement; `mem` returns the current one of an operand.
 
-        What a view begins with may get a name, in `out`. Branches and loops hand on where their
-        arrays are.
+        Names for view offsets are bound in `out`. Branches and loops return layouts explicitly.
         """
         pat: list[ir.Param] = []
         if isinstance(stm.exp, ir.If | ir.Loop):
@@ -60,7 +59,7 @@ class Followers:
         return replace(stm, pat=tuple(pat))
 
     def _like(self, old: ir.MemBind) -> ir.MemBind:
-        """Where that is which lay in the same place."""
+        """Return the new binding for arrays that shared `old`."""
         found = self.places.get(_place(old))
         if found is None:
             raise CompilerBug(f"what lies in `{old.block}` follows nothing")
@@ -71,7 +70,7 @@ class Followers:
     def _seen(
         self, stm: ir.Stm, mem: Callable[[Name], ir.MemBind], out: list[ir.Stm]
     ) -> ir.MemBind | None:
-        """Where a view is."""
+        """Return the new binding of a view, or None for other statements."""
         exp = stm.exp
         if not isinstance(exp, ir.Slice | ir.Rearrange | ir.Reshape):
             return None
@@ -98,13 +97,13 @@ class Followers:
 
 
 def reshaped(lmad: Lmad[Poly], shape: Iterable[Poly]) -> Lmad[Poly] | None:
-    """An index function under a new shape, where its strides do."""
+    """Return an index function under a new shape, if its strides permit it."""
     sizes = tuple(shape)
     seen = lmad.reshape(sizes)
     if isinstance(seen, Lmad):
         return seen
     if len(sizes) == lmad.rank and lmad.size != Poly.product(sizes):
-        # As in `allocate.py`: each size was checked to be the other.
+        # As in `allocate.py`: the sizes were checked pairwise.
         pairs = zip(sizes, lmad.strides, strict=True)
         return Lmad(lmad.offset, tuple(Dim(size, stride) for size, stride in pairs))
     return None

@@ -1,17 +1,18 @@
-"""Memory expansion: no allocation of device memory inside a kernel (thesis 4.6, procedure 4.5).
+"""Memory expansion: hoist allocations of device memory out of kernels (thesis 4.6, procedure 4.5).
 
-A block that every thread of a kernel makes for itself becomes one block made before the kernel, and
-the index functions inside say which part is whose. On the CPU a thread's elements lie next to each
-other; on the GPU those of consecutive threads do, so that they are fetched together. Arrays of
-constant sizes stay with their thread (`private`) as far as it has room, in registers or on its
-stack; so do, on the CPU, arrays of a size that only the thread knows. On the GPU a kernel before
-measures the largest.
-What a block of threads shares stays with it, if a number is known that its size does not exceed,
-or if the launch tells its size: a version of the kernel for launches where all of it fits has it
-there. Else the version that does without blocks of threads is taken; where there is none, a kernel
-that has it in device memory.
-Blocks that go through loops and branches inside a kernel are made to stay first
-(`fixed_blocks.py`); those of a thread that are never needed at once share memory (`merge.py`).
+A block that every thread allocates becomes one block allocated before the kernel, partitioned by
+index functions. On the CPU a thread's elements are contiguous; on the GPU those of consecutive
+threads interleave, so that accesses coalesce. Arrays of constant size stay `private` while they
+fit, in registers or on the stack; on the CPU, so do arrays whose size only the thread knows. On the
+GPU another kernel measures the largest size first.
+
+Arrays shared by a thread block stay shared if their size has a constant bound, or is known at
+launch: a version of the kernel for launches where everything fits then uses shared memory.
+Otherwise the version without thread blocks runs; where there is none, a kernel with the arrays in
+device memory.
+
+Blocks carried by loops and branches inside a kernel are fixed first (`fixed_blocks.py`); blocks of
+a thread with disjoint lifetimes share memory (`merge.py`).
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ their own, whatever larger ones take.
 
 
 def expand(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
-    """Move every allocation out of kernels, but those of private and shared arrays.
+    """Hoist every allocation out of kernels, except private and shared arrays.
 
     Needs: memory. Keeps: values; the memory of everything outside kernels.
     """
@@ -75,7 +76,7 @@ def _function(fun: ir.Function, ctx: Ctx) -> ir.Function:
 
 
 class _Host:
-    """The statements of a function outside of kernels."""
+    """Transforms the statements of a function outside kernels."""
 
     def __init__(
         self, fun: ir.Function, ctx: Ctx, types: dict[Name, ir.Type], called: Inhabitants
@@ -85,10 +86,10 @@ class _Host:
         self.called = called
         self.sizes = Sizes(fun, ctx.proved_here())
         self.thresholds: set[Name] = set()
-        """What says whether a version of the code is taken."""
+        """Names that select a version of the code."""
 
     def stms(self, stms: tuple[ir.Stm, ...], lengths: list[set[Name]]) -> tuple[ir.Stm, ...]:
-        """The statements; `lengths` are sizes of arrays that are there, by body around."""
+        """Transform statements; `lengths` are sizes of existing arrays, by enclosing body."""
         out: list[ir.Stm] = []
         changed = False
         for stm in stms:
@@ -99,14 +100,14 @@ class _Host:
         return tuple(out) if changed else stms
 
     def bind(self, stm: ir.Stm, lengths: list[set[Name]]) -> None:
-        """Take note of what a statement binds."""
+        """Record the names that a statement binds."""
         self.types.update((param.name, param.type) for param in stm.pat)
         lengths[-1] |= _lengths(stm.pat)
         if isinstance(stm.exp, ir.Threshold):
             self.thresholds.update(param.name for param in stm.pat)
 
     def stm(self, stm: ir.Stm, lengths: list[set[Name]], out: list[ir.Stm]) -> ir.Stm:
-        """One statement; what stands before it joins `out`."""
+        """Transform one statement; statements that must precede it go to `out`."""
         exp = stm.exp
         if isinstance(exp, ir.SegOp):
             if not _allocates(stm):
@@ -124,13 +125,13 @@ class _Host:
         return stm if new is exp else ir.Stm(stm.pat, new, stm.prov)
 
     def expansion(self, exp: ir.SegOp, lengths: list[set[Name]]) -> Expansion:
-        """That of one kernel."""
+        """Return the expansion of one kernel."""
         return Expansion(self.ctx, self.types, lengths, exp, self.sizes, self.called)
 
     def of_version(self, exp: ir.If) -> ir.SegMap | None:
-        """The kernel that a version consists of, where another version does as well without it.
+        """Return the single kernel of a version that has an alternative without it.
 
-        Operators in loops do not: they would be kernels of their own in every iteration.
+        Not for operators in loops: they would be a kernel per iteration.
         """
         cond = exp.cond
         while isinstance(cond, ir.Bin) and cond.op == "&&":
@@ -154,7 +155,7 @@ class _Host:
         lengths: list[set[Name]],
         out: list[ir.Stm],
     ) -> ir.Stm:
-        """A version of the code, taken only where what its blocks of threads share fits."""
+        """Guard a version by the condition that its shared blocks fit."""
         *first, last = exp.then.stms
         lengths = [*lengths, set()]
         for one in first:
@@ -169,13 +170,13 @@ class _Host:
 
 
 def _lengths(params: Iterable[ir.Param]) -> set[Name]:
-    """The names in the shapes of arrays."""
+    """Return the names in the shapes of arrays."""
     shapes = (param.type.shape for param in params if isinstance(param.type, ir.Array))
     return {name for shape in shapes for size in shape for name in size.names()}
 
 
 def _shapes(stms: tuple[ir.Stm, ...]) -> dict[Name, tuple[Poly, ...]]:
-    """The shape of an array that fills its block, for blocks made in a kernel."""
+    """Return the shape of the array that fills its block, for blocks allocated in a kernel."""
     counts: dict[Name, Poly] = {}
     found: dict[Name, tuple[Poly, ...]] = {}
     for stm in all_stms(stms):
@@ -195,21 +196,21 @@ def _allocates(stm: ir.Stm) -> bool:
 
 
 class Owner:
-    """Who has one copy of a block each: the threads of a kernel, or of an operator inside it."""
+    """Owner of one copy of a block each: threads of a kernel, or of an operator inside it."""
 
     def __init__(self, dims: tuple[tuple[Name, Poly], ...], is_block: bool = False) -> None:
         self.dims = dims
         self.is_block = is_block
-        """Whether all threads of a block share the copy, so that they run along it."""
+        """True if all threads of a thread block share the copy, and traverse it together."""
         self.own: list[ir.Stm] = []
-        """Allocations that stay, at the top of the owner's body."""
+        """Allocations that stay, at the start of the owner's body."""
         self.left = SHARED_BYTES if is_block else PRIVATE_BYTES
-        """How many bytes of them there may still be."""
+        """Remaining bytes for them."""
         self.small = SMALL_IN_ALL
-        """How many of small private arrays beside them."""
+        """Remaining bytes for small private arrays."""
 
     def keeps(self, size: int) -> bool:
-        """Whether a private array of so many bytes has room, which it takes then."""
+        """True if a private array of `size` bytes fits; reserves the space."""
         if size <= min(SMALL_BYTES, self.small):
             self.small -= size
         elif size <= self.left and not self.is_block:
@@ -244,31 +245,30 @@ class Expansion:
         self.owner = Owner(exp.space.dims, per_block)
         self.before: list[ir.Stm] = []
         self.moved: dict[Name, tuple[Name, Owner, Poly]] = {}
-        """For a block that is expanded: the new block, whose it was, and each one's size."""
+        """For each expanded block: the new block, its owner, and the size per owner."""
         self.travelling: set[Name] = set()
-        """Blocks that branches return, which must not be private."""
+        """Blocks returned by branches, which must not be private."""
         self.shapes: dict[Name, tuple[Poly, ...]] = {}
-        """The shape of an array that fills its block, by block."""
+        """Shape of the array that fills its block, by block."""
         self.at_launch: dict[Poly, int] = {}
-        """Numbers of elements of shared blocks that the launch tells, with the bytes of one of
-        each."""
+        """Element counts of shared blocks known at launch, with bytes per element."""
         self.used: set[Name] = set()
-        """Names that the kernel's statements mention, if there are such blocks."""
+        """Names that the kernel mentions, if there are such blocks."""
         self.branches = 0
-        """How many branches of the kernel stand around the statement at hand."""
+        """Number of branches around the current statement."""
         self.is_other = False
-        """Whether another version of the kernel shares such blocks."""
+        """True if another version of the kernel shares such blocks."""
 
     def kernel(self, stm: ir.Stm, exp: ir.SegOp, out: list[ir.Stm]) -> ir.Stm:
-        """The kernel without allocations; those it needs join `out`."""
+        """Return the kernel without allocations; hoisted ones go to `out`."""
         return self._expanded(stm, self._prepared(exp), out)
 
     def sharing(
         self, stm: ir.Stm, exp: ir.SegOp, inside: list[ir.Stm], out: list[ir.Stm]
     ) -> tuple[ir.Stm, ir.SE]:
-        """The kernel where what its blocks of threads share fits, and the condition that it does.
+        """Return the kernel with its shared blocks, and the condition that they fit.
 
-        What it needs joins `inside`, what the condition needs joins `out`.
+        Statements of the kernel go to `inside`, those of the condition to `out`.
         """
         body = self._prepared(exp)
         if self._has_launch_sizes(body):
@@ -277,7 +277,7 @@ class Expansion:
         return made, self._fit_together(stm.prov, out) if self.at_launch else ir.TRUE
 
     def _prepared(self, exp: ir.SegOp) -> ir.KernelBody:
-        """The kernel's body, whose blocks stay where they are and share memory."""
+        """Return the body with fixed blocks that share memory."""
         fixed = FixedBlocks(self.ctx, self.outer, self.called.spell)
         stms = tuple(fixed.transform(exp.body.stms, exp.body.results))
         self.types = fixed.types
@@ -286,7 +286,7 @@ class Expansion:
         return merge_inside(body, self.sizes, self.ctx, self.called, SMALL_BYTES)
 
     def _expanded(self, stm: ir.Stm, body: ir.KernelBody, out: list[ir.Stm]) -> ir.Stm:
-        """The kernel with that body; what stands before it joins `out`."""
+        """Return the kernel with that body; statements before it go to `out`."""
         self.shapes = _shapes(body.stms)
         self.largest.stms = body.stms
         new = self._owned(replace(self.exp, body=body))
@@ -299,10 +299,10 @@ class Expansion:
         return ir.Stm(stm.pat, new, stm.prov)
 
     def versions(self, stm: ir.Stm, exp: ir.SegOp, out: list[ir.Stm]) -> ir.Stm:
-        """The kernel; where it shares what the launch tells the size of, under a condition.
+        """Return the kernel, in two versions if shared sizes are known only at launch.
 
-        Then there are two: one that shares it, and one that has it in device memory. (Where
-        another version does the same, none of two is made: `_Host.version`.)
+        One uses shared memory, guarded by the condition that it fits, the other device memory.
+        (Where another version of the code exists, neither is made: `_Host.version`.)
         """
         body = self._prepared(exp)
         if not self._has_launch_sizes(body):
@@ -326,7 +326,7 @@ class Expansion:
         return ir.Stm(stm.pat, ir.If(cond, then, orelse), stm.prov)
 
     def _fit_together(self, prov: Prov, out: list[ir.Stm]) -> ir.SE:
-        """Whether the blocks that a launch tells the sizes of fit into what is left."""
+        """Return the condition that shared blocks of launch-time sizes fit."""
         conds: list[ir.SE] = []
         total = Poly.const(0)
         for count, width in self.at_launch.items():
@@ -345,7 +345,7 @@ class Expansion:
         return conjunction(conds)
 
     def _has_launch_sizes(self, body: ir.KernelBody) -> bool:
-        """Whether the body makes shared blocks whose size only a launch tells."""
+        """True if the body allocates shared blocks whose size is known at launch."""
         return any(
             isinstance(stm.exp, ir.Alloc)
             and stm.exp.space == "shared"
@@ -354,7 +354,7 @@ class Expansion:
         )
 
     def _owned(self, exp: ir.SegOp) -> ir.SegOp:
-        """The operator that `self.owner` belongs to, its private blocks first in its body."""
+        """Return the operator of `self.owner`, its private blocks first in the body."""
         stms = self._stms(exp.body.stms)
         body = replace(exp.body, stms=(*self.owner.own, *stms))
         exp = replace(exp, body=body)
@@ -394,7 +394,7 @@ class Expansion:
         return ir.Stm(tuple(self._rebound(param) for param in stm.pat), exp, stm.prov)
 
     def _branch(self, stm: ir.Stm, body: ir.Body) -> ir.Body:
-        """A branch; where an array that it returns with its place now lies, is returned."""
+        """Transform a branch; updates the layouts that it returns along with arrays."""
         self.branches += 1
         stms = self._stms(body.stms)
         self.branches -= 1
@@ -408,7 +408,7 @@ class Expansion:
         return ir.Body(stms, tuple(results))
 
     def _inner(self, exp: ir.SegOp) -> ir.SegOp:
-        """An operator inside the kernel: at block level, it has threads of its own."""
+        """Transform an operator inside the kernel; at block level it has its own threads."""
         for index, bound in exp.space.dims:
             self.counts.index(index, bound)
         if exp.level == "thread":
@@ -422,7 +422,10 @@ class Expansion:
         return exp
 
     def _operator(self, fn: ir.Lambda) -> ir.Lambda:
-        """An operator's function, which nobody can number the calls of: all it has is private."""
+        """Transform an operator's function: all its blocks are private.
+
+        Its calls cannot be numbered, so there is no place for each.
+        """
         if not any(isinstance(stm.exp, ir.Alloc) for stm in all_stms(fn.body.stms)):
             return fn
         outer = self.owner
@@ -435,9 +438,9 @@ class Expansion:
     # --- one block ---
 
     def _alloc(self, param: ir.Param, exp: ir.Alloc, prov: Prov) -> list[ir.Stm]:
-        """Decide where a block of the kernel goes; what stays in its place.
+        """Place a block of the kernel; return the statements in place of its allocation.
 
-        One of a number below 0, which no thread comes to make, is empty.
+        A negative constant size, in code that never runs, counts as 0.
         """
         if exp.count.constant is not None and exp.count.constant < 0:
             exp = replace(exp, count=Poly.const(0))
@@ -467,12 +470,12 @@ class Expansion:
         return self._expand(param, exp, prov)
 
     def _is_launched(self, exp: ir.Alloc) -> bool:
-        """Whether a shared block is as large as the launch of this version says."""
+        """True if the launch of this version knows the size of a shared block."""
         known = exp.count.constant is None and not self.counts.inner(exp.count)
         return known and self.owner.is_block and not self.is_other
 
     def _at_launch(self, param: ir.Param, exp: ir.Alloc, prov: Prov) -> None:
-        """A shared block as large as the launch says."""
+        """Keep a shared block of launch-time size."""
         width = self.at_launch.get(exp.count, 0) + BYTES[exp.prim]
         self.at_launch[exp.count] = width
         own = ir.Param(param.name, ir.Mem(exp.prim, "shared"))
@@ -485,12 +488,12 @@ class Expansion:
         self.ctx.tell("note", EXPANSION, prov, because, numbers=numbers)
 
     def _own(self, param: ir.Param, size: int, prim: Prim, space: ir.Space, prov: Prov) -> None:
-        """A block of that many elements that stays with its owner."""
+        """Keep a block of `size` elements with its owner."""
         own = ir.Param(param.name, ir.Mem(prim, space))
         self.owner.own.append(ir.Stm((own,), ir.Alloc(Poly.const(size), prim, space), prov))
 
     def _expand(self, param: ir.Param, exp: ir.Alloc, prov: Prov) -> list[ir.Stm]:
-        """Procedure 4.5 for one block; statements that stay in its place."""
+        """Expand one block (procedure 4.5); return the statements in its place."""
         count, measured = None, False
         checks: list[ir.Stm] = []
         if self.owner.dims:
@@ -521,9 +524,9 @@ class Expansion:
         return checks
 
     def _may_be_none(self, count: Poly) -> bool:
-        """Whether a size may be too large, or negative, where no thread takes the branch.
+        """True if a size may be negative or too large because no thread takes the branch.
 
-        Where arrays outside have the sizes in it, the branch does not say that it is a size.
+        Not if arrays outside have the sizes in it: those are valid anyway.
         """
         names = count.names()
         if not self.branches or not names:
@@ -531,7 +534,7 @@ class Expansion:
         return not all(any(name in known for known in self.lengths) for name in names)
 
     def _kept(self, param: ir.Param, exp: ir.Alloc, prov: Prov) -> ir.Stm:
-        """A block whose size only its thread knows, which makes it for itself."""
+        """Keep a block whose size only its thread knows; the thread allocates it."""
         name = self.called(param.name, prov)
         because = f"Every thread makes memory for {name}, of a size that only it knows."
         numbers = (("per thread", self.called.spell.size(exp.prim, exp.count)),)
@@ -540,7 +543,7 @@ class Expansion:
         return ir.Stm((ir.Param(param.name, kind),), ir.Alloc(exp.count, exp.prim, "private"), prov)
 
     def _fits(self, exp: ir.Alloc, most: Poly, prov: Prov) -> list[ir.Stm]:
-        """A check that a thread's block is not larger than its part of the memory for all."""
+        """Check that a thread's block does not exceed its part of the expanded one."""
         stms, count = saturated(exp.count, self.ctx.fresh, prov)
         size = f" elements of {BYTES[exp.prim]} bytes (type {exp.prim})."
         message = ("There is not enough memory for an array of ", count, size)
@@ -552,7 +555,7 @@ class Expansion:
     def _make(
         self, param: ir.Param, exp: ir.Alloc, count: Poly, prov: Prov, measured: bool
     ) -> None:
-        """Make one block for all threads, each of which needs that many elements."""
+        """Allocate one block for all threads, with `count` elements for each."""
         total = Poly.product(bound for _, bound in self.owner.dims) * count
         new = ir.Param(self.ctx.fresh(param.name), ir.Mem(exp.prim))
         self.before.append(ir.Stm((new,), ir.Alloc(total, exp.prim), prov))
@@ -573,7 +576,7 @@ class Expansion:
         self.ctx.tell("note", EXPANSION, prov, because, numbers=numbers)
 
     def _rebound(self, param: ir.Param) -> ir.Param:
-        """A name with its array's new index function."""
+        """Return a name with its array's new index function."""
         kind = param.type
         if isinstance(kind, ir.Array) and kind.mem is not None and kind.mem.block in self.moved:
             block, owner, count = self.moved[kind.mem.block]
@@ -583,7 +586,7 @@ class Expansion:
         return param
 
     def _of_thread(self, lmad: Lmad[Poly], owner: Owner, count: Poly) -> Lmad[Poly]:
-        """An index function for the current thread's part of the expanded block."""
+        """Return an index function into the current thread's part of the expanded block."""
         flat, threads = Poly.const(0), Poly.const(1)
         for index, bound in owner.dims:
             flat = flat * bound + Poly.var(index)

@@ -1,10 +1,10 @@
-"""Inside a kernel, keep blocks made there from travelling through loops and branches.
+"""Keep blocks allocated inside a kernel from being carried by loops and returned by branches.
 
-A block that is allocated once outside has one place per thread, and an index function says where. A
-loop or branch that hands such blocks on would need that place at run time. So a loop's array gets
-one block before the loop, into which each iteration's result is copied; and the results of two
-branches go into one block made before them, unless their size is known only there: then they
-return offset and strides as well. Blocks from outside the kernel may travel.
+An expanded block has one place per thread, given by an index function. A loop or branch that passes
+such blocks on would need that place at run time. So a loop's array gets one block before the loop,
+into which each iteration's result is copied; and the results of two branches go into one block
+allocated before them, unless their size is known only there: then they return offset and strides as
+well. Blocks from outside the kernel may be passed on.
 """
 
 from __future__ import annotations
@@ -37,28 +37,28 @@ DOUBLE_BUFFER = Rule(
 
 
 class FixedBlocks:
-    """One kernel's blocks. `outer` holds the types of what is bound outside."""
+    """Transforms the blocks of one kernel; `outer` are the types of outer names."""
 
     def __init__(self, ctx: Ctx, outer: dict[Name, ir.Type], spell: Spelling) -> None:
         self.ctx = ctx
         self.spell = spell
         self.outer = outer
         self.types: ChainMap[Name, ir.Type] = ChainMap({}, outer)
-        """With the types of what is bound inside as well."""
+        """Types of outer and inner names."""
         self.pointers: set[Name] = set()
-        """Names bound inside for blocks that are made outside."""
+        """Inner names of blocks allocated outside."""
         self.travelling: set[Name] = set()
-        """Blocks made in the kernel that branches return all the same; see `_with_parts`."""
+        """Blocks allocated in the kernel that branches return nonetheless; see `_with_parts`."""
         self.mapping: dict[Name, Replacement] = {}
-        """What became of names that are no longer bound."""
+        """Replacements of names that are no longer bound."""
         self.followers = Followers(ctx)
         self.replaced = 0
-        """How many of these have been put in place in the statement around."""
+        """Number of these substituted in the enclosing statement."""
 
     def transform(
         self, stms: Sequence[ir.Stm], results: Sequence[ir.KernelResult] | None = None
     ) -> list[ir.Stm]:
-        """The statements of a body, in order; `results` are all that is needed of it, if given."""
+        """Transform the statements of a body; `results`, if given, are all that is needed of it."""
         out: list[ir.Stm] = []
         outside = self.replaced
         behind = _behind(stms, results) if results is not None and any(map(_carries, stms)) else {}
@@ -87,7 +87,7 @@ class FixedBlocks:
             self.types[param.name] = param.type
 
     def _may_travel(self, block: Name) -> bool:
-        """Whether a block is certainly one that is made outside the kernel."""
+        """True if a block is certainly allocated outside the kernel."""
         return block in self.outer or block in self.pointers
 
     def _mem(self, array: Name) -> ir.MemBind:
@@ -97,7 +97,7 @@ class FixedBlocks:
         return kind.mem
 
     def _allocate(self, like: ir.Param, kind: ir.Array, prov: Prov, out: list[ir.Stm]) -> Name:
-        """A block for an array of that shape, in the space of the block parameter `like`."""
+        """Allocate a block for an array of that shape, in the space of `like`."""
         assert isinstance(like.type, ir.Mem)
         name = self.ctx.fresh(like.name)
         count = Poly.product(kind.shape)
@@ -109,7 +109,7 @@ class FixedBlocks:
     def _copied(
         self, array: Name, kind: ir.Array, block: Name, prov: Prov, out: list[ir.Stm]
     ) -> Name:
-        """A statement that copies `array` to the start of `block`."""
+        """Append a copy of `array` to the start of `block`."""
         name = self.ctx.fresh(array)
         mem = ir.MemBind(block, Lmad.row_major(kind.shape))
         param = ir.Param(name, ir.Array(kind.prim, kind.shape, mem))
@@ -118,7 +118,7 @@ class FixedBlocks:
         return name
 
     def _forget(self, parts: Sequence[ir.Param], array: ir.Param, block: Name) -> ir.Param:
-        """The array at the start of `block`; the parts of its place become what they now are."""
+        """Bind the array to the start of `block`; substitutes its layout parameters."""
         kind = array.type
         assert isinstance(kind, ir.Array)
         assert kind.mem is not None
@@ -177,7 +177,7 @@ class FixedBlocks:
         out.append(ir.Stm(_without(pat, dropped), ir.If(exp.cond, then, orelse), stm.prov))
 
     def _in_order(self, stm: ir.Stm, out: list[ir.Stm]) -> ir.Stm:
-        """A reshape of a copy, where the array lies so now that it has no such view."""
+        """Reshape a copy, where the new layout of an array admits no such view."""
         exp = stm.exp
         if not isinstance(exp, ir.Reshape):
             return stm
@@ -191,7 +191,7 @@ class FixedBlocks:
         )
 
     def _moved(self, params: Sequence[ir.Param]) -> dict[int, int]:
-        """Arrays in blocks whose arrays lie elsewhere now, and where the parts of theirs begin."""
+        """Find arrays whose blocks were relaid, and where their layout parameters begin."""
         found: dict[int, int] = {}
         for last, param in enumerate(params):
             kind = param.type
@@ -206,9 +206,10 @@ class FixedBlocks:
         return found
 
     def _with_parts(self, old: Sequence[ir.Param]) -> list[ir.Param]:
-        """An array that is handed on by an offset and strides of its own, whatever they were.
+        """Return parameters that pass an array on with its own offset and strides.
 
-        `old` ends with it; a block that travels is the first, what was said of its place is left.
+        `old` ends with the array; a travelling block comes first, previous layout parameters are
+        dropped.
         """
         array = old[-1]
         kind = array.type
@@ -226,7 +227,7 @@ class FixedBlocks:
         return [*block, offset, *strides, new]
 
     def _parts(self, array: Name, first: ir.Param) -> list[ir.Operand]:
-        """The values for `_with_parts`, which begins with that parameter."""
+        """Return the operands for `_with_parts`; `first` is its first parameter."""
         parts = layout_parts(self._mem(array))
         if not isinstance(first.type, ir.Mem) and parts[0] not in self.followers.blocks:
             raise CompilerBug(f"`{array}` is in another block than what it is handed on as")
@@ -247,9 +248,9 @@ class FixedBlocks:
         prov: Prov,
         built: dict[Name, Replacement],
     ) -> ir.Body:
-        """A branch whose result lies at the start of `block`: copied, or built there.
+        """Place a branch's result at the start of `block`: copied, or built there.
 
-        Then the block that it has been built in is noted in `built`.
+        In the second case `built` records the replaced block.
         """
         array, made = str(body.results[last]), body.results[first]
         count = Poly.product(kind.shape)
@@ -270,7 +271,7 @@ class FixedBlocks:
     # --- loops ---
 
     def _loop(self, stm: ir.Stm, exp: ir.Loop, out: list[ir.Stm], behind: _Behind | None) -> None:
-        """A loop; None: what stands behind it is not known."""
+        """Transform a loop; `behind` is None if the statements after it are unknown."""
         local = self._local(exp)
         params, init, pat = list(exp.params), list(exp.init), list(stm.pat)
         blocks: dict[int, Name] = {}
@@ -311,7 +312,7 @@ class FixedBlocks:
         out.append(ir.Stm(_without(pat, dropped), new, stm.prov))
 
     def _local(self, exp: ir.Loop) -> set[int]:
-        """Positions of the block parameters through which a block made in the kernel may go."""
+        """Return positions of block parameters that may carry blocks allocated in the kernel."""
         firsts = {exp.params[first].name: first for first, _ in carried(exp.params)}
         local: set[int] = set()
         grown = True
@@ -326,7 +327,7 @@ class FixedBlocks:
         return local
 
     def _is_taken(self, exp: ir.Loop, last: int, behind: _Behind) -> bool:
-        """Whether nobody but the loop needs what it begins with, or has it in the same block."""
+        """True if only the loop needs its initial array, and nothing else is in that block."""
         block = self._mem(str(exp.init[last])).block
         there = {
             name
@@ -344,7 +345,7 @@ class FixedBlocks:
     def _start(
         self, exp: ir.Loop, first: int, last: int, taken: bool, prov: Prov, out: list[ir.Stm]
     ) -> tuple[Name, Name]:
-        """The block that a loop's array stays in, and the initial value there.
+        """Return the block that a loop's array stays in, and the initial value there.
 
         The initial value's own block serves if the loop consumes it, or if it is `taken`.
         """
@@ -361,7 +362,7 @@ class FixedBlocks:
     def _back(
         self, body: ir.Body, blocks: dict[int, Name], params: Sequence[ir.Param], prov: Prov
     ) -> ir.Body:
-        """The iteration's results copied to where the next one looks for them."""
+        """Copy the iteration's results to where the next one expects them."""
         stms = list(body.stms)
         results: list[ir.Operand] = list(body.results)
         waiting: dict[int, Name] = {}
@@ -387,9 +388,9 @@ class FixedBlocks:
         stms: list[ir.Stm],
         prov: Prov,
     ) -> int:
-        """A result whose copy overwrites nothing that is still to be copied.
+        """Return a result whose copy overwrites no pending source.
 
-        If every one does, the first that is in another's way is put elsewhere in the meantime.
+        If there is none (a cycle), saves the first one in a temporary.
         """
         for last in waiting:
             if blocks[last] not in waiting.values():
@@ -416,19 +417,19 @@ class FixedBlocks:
 
 @dataclass(frozen=True, slots=True)
 class _Behind:
-    """The blocks that a body has made in front of a statement, and the names needed behind it."""
+    """Blocks that a body has allocated before a statement, and names needed after it."""
 
     made: frozenset[Name]
     needed: frozenset[Name]
 
 
 def _carries(stm: ir.Stm) -> bool:
-    """Whether it is a loop that hands on arrays with their blocks."""
+    """True for a loop that carries arrays with their blocks."""
     return isinstance(stm.exp, ir.Loop) and bool(carried(stm.exp.params))
 
 
 def _behind(stms: Sequence[ir.Stm], results: Sequence[ir.KernelResult]) -> dict[int, _Behind]:
-    """For each loop of a body, by its number."""
+    """Return the context of each loop of a body, by position."""
     found: dict[int, _Behind] = {}
     made = [stm.pat[0].name for stm in stms if isinstance(stm.exp, ir.Alloc)]
     needed = free(tuple(results))
@@ -440,13 +441,13 @@ def _behind(stms: Sequence[ir.Stm], results: Sequence[ir.KernelResult]) -> dict[
 
 
 def layout_parts(mem: ir.MemBind) -> list[ir.Operand]:
-    """An array's block, offset and strides as operands."""
+    """Return an array's block, offset and strides as operands."""
     strides = [se_of(dim.stride) for dim in mem.lmad.dims]
     return [mem.block, se_of(mem.lmad.offset), *strides]
 
 
 def carried(params: Sequence[ir.Param]) -> list[tuple[int, int]]:
-    """Positions of block parameters and of the arrays after them that live there."""
+    """Return positions of block parameters, each with the array after it that lives there."""
     found: list[tuple[int, int]] = []
     for first, param in enumerate(params):
         if isinstance(param.type, ir.Mem):

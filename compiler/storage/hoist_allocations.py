@@ -1,9 +1,9 @@
-"""Loops of the host use the same memory in every iteration: what the body allocates moves out.
+"""Hoist allocations out of host loops and branches, with double buffering.
 
-A block that an iteration is done with at its end is made once, if its size is always the same. One
-that the iteration hands on is different: the next iteration reads it while it writes the next one.
-So two blocks are made, and take turns (double buffering); one more for each further iteration that
-the array is kept for. What the loop starts with is not overwritten, unless nobody else needs it.
+A block that is dead at the end of an iteration is allocated once, if its size is loop-invariant. A
+block passed on to the next iteration is read there while the next one is written: two blocks are
+allocated and alternate (double buffering), plus one for each further iteration that the array
+lives. The loop's initial array is not overwritten, unless nothing else needs it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from compiler.storage.interference import Sizes, handed_on, owners
 
 HOIST = Rule("merge/hoist", "Memory that a loop needs in every iteration is made before it.")
 NEAR = 32
-"""So many blocks of each side of a branch are compared."""
+"""Maximum number of blocks compared per side of a branch."""
 DOUBLE = Rule(
     "merge/double-buffer", "What a loop computes anew takes turns in blocks made before it."
 )
@@ -35,7 +35,7 @@ DOUBLE = Rule(
 
 @dataclass(frozen=True, slots=True)
 class Enclosing:
-    """The body that a loop is in: its statements with the loop at `at`, and what it returns."""
+    """The body around a loop: its statements, with the loop at `at`, and results."""
 
     stms: Sequence[ir.Stm]
     at: int
@@ -45,9 +45,9 @@ class Enclosing:
 
 
 def hoist_from_loop(outer: Enclosing, ctx: Ctx) -> list[ir.Stm]:
-    """The loop without the allocations that can be made before it, behind those allocations.
+    """Return the hoisted allocations, then the loop without them.
 
-    Alone, and the same object, if there are none.
+    The loop alone, and the same object, if there are none.
     """
     stm = outer.stms[outer.at]
     loop = stm.exp
@@ -59,7 +59,7 @@ def hoist_from_loop(outer: Enclosing, ctx: Ctx) -> list[ir.Stm]:
 
 
 class _Hoisting:
-    """One loop; `made` are the allocations of its body."""
+    """Hoists the allocations `made` of one loop."""
 
     def __init__(
         self, outer: Enclosing, stm: ir.Stm, loop: ir.Loop, made: dict[Name, ir.Stm], ctx: Ctx
@@ -72,7 +72,7 @@ class _Hoisting:
         self.made = {name: stm for name, stm in made.items() if name not in apart}
         self.same = classes(loop.body.stms)
         self.inside = {param.name for stm in loop.body.stms for param in stm.pat}
-        """Names that are not known before the loop."""
+        """Names bound in the loop."""
         self.inside.update(param.name for param in loop.params)
         if isinstance(loop.form, ir.ForLoop):
             self.inside.add(loop.form.index)
@@ -84,7 +84,7 @@ class _Hoisting:
         self.pat: list[ir.Param] = []
 
     def all(self) -> list[ir.Stm]:
-        """The new statements."""
+        """Return the new statements."""
         results = zip(self.loop.params, self.loop.body.results, strict=True)
         blocks = [(k, str(r)) for k, (p, r) in enumerate(results) if isinstance(p.type, ir.Mem)]
         kept = {self.same.find(name) for _, name in blocks if name not in self.made}
@@ -104,7 +104,7 @@ class _Hoisting:
     def _move(
         self, name: Name, stm: ir.Stm, positions: list[int], blocks: list[tuple[int, Name]]
     ) -> None:
-        """Make a block before the loop, if its size is known there; else say why not."""
+        """Hoist a block if its size is known before the loop; else explain why not."""
         exp = stm.exp
         assert isinstance(exp, ir.Alloc)
         inside = exp.count.names() & self.inside
@@ -117,12 +117,12 @@ class _Hoisting:
                 self._double_buffer(positions[0], name, stm, exp, blocks)
 
     def _has_size(self, count: Poly) -> bool:
-        """Whether the larger of a size and 0 can be computed in front of the loop."""
+        """True if `max(size, 0)` can be computed before the loop."""
         sizes = self.outer.sizes
         return sizes.is_size(count) or sizes.fits(count) or _less(count) is not None
 
     def _at_least_none(self, count: Poly) -> ir.SE:
-        """The larger of a size and 0: `max(k, 3) - 3` for `k - 3`, which may wrap."""
+        """Return `max(size, 0)`: `max(k, 3) - 3` for `k - 3`, which may wrap."""
         less = None if self.outer.sizes.fits(count) else _less(count)
         if less is None:
             return ir.Bin("max", "i64", se_of(count), ir.ZERO)
@@ -143,7 +143,7 @@ class _Hoisting:
         self.ctx.commit(HOIST, stm.prov, Missed(because, kind.hint(), numbers, kind.id))
 
     def _hoist(self, name: Name, stm: ir.Stm, exp: ir.Alloc) -> None:
-        """Make a block that no iteration hands on before the loop."""
+        """Hoist a block that no iteration passes on."""
         array = self.outer.called(name, stm.prov)
         because = f"Allocates the memory of {array} once, not in every iteration of the loop."
         numbers = self._per_iteration(exp)
@@ -153,9 +153,9 @@ class _Hoisting:
         self.gone.add(name)
 
     def _allocate(self, block: ir.Param, exp: ir.Alloc, stm: ir.Stm) -> None:
-        """An allocation in front of the loop.
+        """Append an allocation before the loop.
 
-        A size that no iteration may need can be negative, or more than there is.
+        Where its size may be invalid, it becomes `max(size, 0)`, or 0 if the loop has no iteration.
         """
         count = exp.count
         if not self.outer.sizes.is_size(count):
@@ -170,7 +170,7 @@ class _Hoisting:
         self.before.append(ir.Stm((block,), replace(exp, count=count), stm.prov))
 
     def _runs(self) -> ir.SE | None:
-        """Whether the loop has a first iteration; None if it certainly has."""
+        """Return the condition that the loop has a first iteration; None if it certainly has."""
         form = self.loop.form
         if isinstance(form, ir.ForLoop):
             if isinstance(form.bound, ir.Lit) and form.bound.value > 0:
@@ -186,7 +186,7 @@ class _Hoisting:
     def _double_buffer(
         self, at: int, name: Name, stm: ir.Stm, exp: ir.Alloc, blocks: list[tuple[int, Name]]
     ) -> None:
-        """Let blocks take turns in being the one that is written."""
+        """Let blocks alternate as the one that is written."""
         array = self.outer.called(self.loop.params[at].name, stm.prov)
         chain = self._chain(at, blocks)
         if chain is None:
@@ -222,7 +222,7 @@ class _Hoisting:
         self.pat += [ir.Param(self.ctx.fresh(name), stm.pat[0].type) for _ in held]
 
     def _chain(self, at: int, blocks: list[tuple[int, Name]]) -> list[int] | None:
-        """The places of the loop that a block goes through, first to last; None if not known."""
+        """Return the loop positions that a block passes through, in order; None if unknown."""
         names = {self.loop.params[k].name for k, _ in blocks}
         chain = [at]
         seen = {
@@ -247,7 +247,7 @@ class _Hoisting:
         return chain
 
     def _owned(self, start: Name, exp: ir.Alloc) -> bool:
-        """Whether what the loop starts with is a block of that size that nobody else needs."""
+        """True if the loop's initial block has that size and nothing else needs it."""
         stms, at = self.outer.stms, self.outer.at
         binder = next((s for s in stms[:at] if any(p.name == start for p in s.pat)), None)
         old = None if binder is None else _made(binder, start)
@@ -270,9 +270,9 @@ class _Hoisting:
 
 
 def hoist_from_branches(stm: ir.Stm, sizes: Sizes, ctx: Ctx, called: Inhabitants) -> list[ir.Stm]:
-    """A branch whose two sides each make a new block of one size: the block is made before it.
+    """Hoist a block that both branches allocate with equal size.
 
-    Those that both return come first. Answers the statements. The statement alone, and the same
+    Blocks that both return come first. Returns the statements; the statement alone, and the same
     object, if there is no such block.
     """
     *before, last = _with_common_results(stm, sizes, ctx, called)
@@ -280,7 +280,7 @@ def hoist_from_branches(stm: ir.Stm, sizes: Sizes, ctx: Ctx, called: Inhabitants
 
 
 def _with_common_blocks(stm: ir.Stm, sizes: Sizes, ctx: Ctx, called: Inhabitants) -> list[ir.Stm]:
-    """The same for blocks that no side returns, or only one."""
+    """Hoist common blocks that at most one branch returns."""
     exp = stm.exp
     assert isinstance(exp, ir.If)
     sides = [_certain(body, sizes, ctx) for body in (exp.then, exp.orelse)]
@@ -309,10 +309,10 @@ def _with_common_blocks(stm: ir.Stm, sizes: Sizes, ctx: Ctx, called: Inhabitants
 
 
 def _certain(body: ir.Body, sizes: Sizes, ctx: Ctx) -> dict[Name, ir.Stm]:
-    """The allocations of a side that may as well be made before it.
+    """Return the allocations of a branch that may be executed before it.
 
-    Nothing before them fails, or they fail for lack of memory alone. No prefixes that may
-    end up in no memory are among them.
+    Nothing before them can fail, or they can fail for lack of memory alone. Excludes scan prefixes
+    that may never be materialised.
     """
     found: dict[Name, ir.Stm] = {}
     apart = handed_on(body, ctx.target)
@@ -338,7 +338,7 @@ def _alloc(stm: ir.Stm) -> ir.Alloc:
 
 
 def _with_common_results(stm: ir.Stm, sizes: Sizes, ctx: Ctx, called: Inhabitants) -> list[ir.Stm]:
-    """The same for blocks that both sides return."""
+    """Hoist common blocks that both branches return."""
     exp = stm.exp
     assert isinstance(exp, ir.If)
     sides = [_allocations(exp.then), _allocations(exp.orelse)]
@@ -365,14 +365,14 @@ def _with_common_results(stm: ir.Stm, sizes: Sizes, ctx: Ctx, called: Inhabitant
 
 
 def _renamed(body: ir.Body, renamed: Mapping[Name, Name], dropped: set[int]) -> ir.Body:
-    """A branch without some results and allocations, which are other blocks."""
+    """Rename blocks in a branch, and drop their allocations and results."""
     stms = tuple(s for s in body.stms if not s.pat or s.pat[0].name not in renamed)
     results = tuple(result for k, result in enumerate(body.results) if k not in dropped)
     return subst_mentioned(ir.Body(stms, results, body.prov), renamed)
 
 
 def _made(stm: ir.Stm, block: Name) -> ir.Alloc | None:
-    """The allocation that makes a block, or is as good as a call that does; None for others."""
+    """Return the allocation that makes a block, or its equivalent for a call; None for others."""
     if isinstance(stm.exp, ir.Alloc):
         return stm.exp
     if isinstance(stm.exp, ir.Call):
@@ -383,7 +383,7 @@ def _made(stm: ir.Stm, block: Name) -> ir.Alloc | None:
 
 
 def _less(count: Poly) -> int | None:
-    """How much less than a name a size is."""
+    """Return `k` for a size of the form `name - k` with `k > 0`, else None."""
     constant = count.terms.get((), 0)
     return -constant if constant < 0 and (count - constant).as_name is not None else None
 
@@ -395,7 +395,7 @@ def _allocations(body: ir.Body) -> dict[Name, ir.Alloc]:
 def _outside(
     exp: ir.If, first: ir.Alloc | None, second: ir.Alloc | None, sizes: Sizes
 ) -> ir.Alloc | None:
-    """The allocation of a block that both sides make, if its size is known before the branch."""
+    """Return the allocation of a common block if its size is known before the branch."""
     if first is None or second is None:
         return None
     if (first.prim, first.space) != (second.prim, second.space):

@@ -1,10 +1,10 @@
-"""When the blocks of a body are needed, and which of them are needed at the same time.
+"""Live ranges of the blocks of a body, and their interference.
 
-A block lives from the first statement behind its allocation that mentions it, or an array in it,
-to the last one. What happens inside of a statement counts for the whole statement, so that the
-operands and results of one kernel always meet. A block that gets a second name, as a result of a
-branch or a loop, or as a loop's parameter, is needed as long as any block that may have that name.
-One that may be a result of the body lives from its first use to the end of the body.
+A block lives from the first statement after its allocation that mentions it, or an array in it, to
+the last one. A nested access counts for the whole statement, so that operands and results of one
+kernel always interfere. An alias, as a result of a branch or a loop, or as a loop parameter,
+extends the lives of all blocks that it may mean. A block that may be a result of the body lives to
+its end.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from compiler.ir.walk import all_stms, mentioned
 from compiler.storage.blocks import classes
 
 NEAR = 16
-"""So many blocks, the latest ones, are looked at for one of a size."""
+"""Number of latest blocks compared in search of a size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """A block of a body: the statements that it is needed from and until, both inclusive.
+    """Live range of a block: first and last statement, both inclusive.
 
-    `mentioned` is the last statement that mentions it, or what it is called by then; `until` is
-    later if it `escapes`.
+    `mentioned` is the last statement that mentions it or an alias; `until` is later if it
+    `escapes`.
     """
 
     name: Name
     alloc: ir.Alloc
     made: int
-    """The number of the statement that allocates it."""
+    """Index of the allocating statement."""
     start: int
     mentioned: int
     until: int
@@ -48,23 +48,23 @@ class Life:
 
     @property
     def escapes(self) -> bool:
-        """Whether it may be a result of the body."""
+        """True if it may be a result of the body."""
         return self.until > self.mentioned
 
     @property
     def bytes(self) -> Poly:
-        """Its size."""
+        """Size in bytes."""
         return self.alloc.count * BYTES[self.alloc.prim]
 
     def meets(self, other: Life) -> bool:
-        """Whether there is a statement in which both are needed."""
+        """True if the live ranges overlap."""
         return self.start <= other.until and other.start <= self.until
 
 
 def lives(body: ir.Body) -> list[Life]:
-    """The blocks that the body's own statements allocate, in order of their first use.
+    """Return the live ranges of the body's own allocations, in order of first use.
 
-    Blocks that nothing mentions are left out.
+    Omits unused blocks.
     """
     allocs = {
         stm.pat[0].name: k for k, stm in enumerate(body.stms) if isinstance(stm.exp, ir.Alloc)
@@ -95,11 +95,10 @@ def lives(body: ir.Body) -> list[Life]:
 
 
 def handed_on(body: ir.Body, target: Target) -> frozenset[Name]:
-    """The blocks of scans whose prefixes a map of the same points takes; on a processor none.
+    """Return the blocks of scan results consumed by a map over the same points; none on a CPU.
 
-    Where threads work in blocks they may end up in no memory
-    (`codegen/kernels/fuse_scan_map.py`). So these blocks are not for others: what is in memory
-    for something else has to be made.
+    On a GPU they may never be materialised (`codegen/kernels/fuse_scan_map.py`), so they are not
+    shared: a shared block must exist anyway.
     """
     found: set[Name] = set()
     owner = owners(body.stms)
@@ -112,12 +111,12 @@ def handed_on(body: ir.Body, target: Target) -> frozenset[Name]:
                 for name in mentioned(stm) & scans.keys():
                     found.update(owner[param.name] for param in scans[name].pat)
     found.difference_update(result for result in body.results if isinstance(result, str))
-    # Only where it matters is the target asked: what asks nothing is shared by all of them.
+    # Query the target only where it matters: a pass that does not is shared by all targets.
     return frozenset(found) if found and target.has_blocks else frozenset()
 
 
 def owners(stms: Iterable[ir.Stm]) -> dict[Name, Name]:
-    """The block of each array that the statements bind."""
+    """Return the block of each array that the statements bind."""
     return {
         param.name: param.type.mem.block
         for stm in stms
@@ -127,7 +126,7 @@ def owners(stms: Iterable[ir.Stm]) -> dict[Name, Name]:
 
 
 def _asserted(body: ir.Body) -> Iterable[ir.SE]:
-    """What the body checks before it allocates anything."""
+    """Return the conditions that the body checks before it allocates anything."""
     for stm in body.stms:
         if any(isinstance(one.exp, ir.Alloc | ir.Call) for one in all_stms((stm,))):
             return
@@ -139,13 +138,13 @@ class Sizes:
     """Compares the sizes of a function's blocks."""
 
     def __init__(self, fun: ir.Function, shown: list[Argument] | None = None) -> None:
-        """`shown`: what arguments are added to by which sizes compare and do not wrap."""
+        """`shown`: receives the arguments by which sizes compare and do not wrap."""
         self.known = Known()
         self.made: list[Poly] = []
-        """The sizes of blocks that were made before the statement at hand, kept by who goes on."""
+        """Sizes of blocks allocated so far; maintained by the caller."""
         shapes = [param.type.shape for param in fun.params if isinstance(param.type, ir.Array)]
         self.names = frozenset(name for shape in shapes for size in shape for name in size.names())
-        """Names that sizes of the parameters are made of."""
+        """Names in the sizes of parameters."""
         defined: dict[Name, Poly] = {}
         self._facts = IntegerFacts(defined, shown)
         self._facts.oldest(param.name for param in fun.params)
@@ -154,7 +153,7 @@ class Sizes:
                 self._facts.given(shape)
                 continue
             self._facts.array(shape)
-            # It fills a block, of as many elements as its sizes say where none is computed.
+            # It fills its block, whose size is the product where none is computed.
             if all(size.as_name or size.constant is not None for size in shape):
                 self._facts.in_memory(Poly.product(shape))
         for cond in _asserted(fun.body):
@@ -174,26 +173,26 @@ class Sizes:
                     defined[stm.pat[0].name] = value
 
     def equal(self, a: Poly, b: Poly) -> bool:
-        """Whether two blocks certainly have the same size."""
+        """True if two blocks certainly have the same size."""
         return self.known.equal(a, b)
 
     def holds(self, large: Poly, small: Poly) -> bool:
-        """Whether `large` is certainly at least as large as `small`."""
+        """True if `large >= small` certainly holds."""
         return self.equal(large, small) or self._facts.is_at_least(large, small)
 
     def nonnegative(self, size: Poly) -> bool:
-        """Whether a size is certainly not negative."""
+        """True if a size is certainly not negative."""
         return self._facts.is_at_least(size, Poly.const(0))
 
     def is_size(self, size: Poly) -> bool:
-        """Whether a block of that size may be made: it is not negative, or there is one by now."""
+        """True if a block of that size may be allocated: it is natural, or was allocated before."""
         return any(self.equal(size, one) for one in self.made[-NEAR:]) or self.nonnegative(size)
 
     def most(self, size: Poly) -> int | None:
-        """A number that a size certainly does not exceed, if one is known."""
+        """Return a constant upper bound of a size, if one is known."""
         most = max(0, self._facts.span(self._facts.poly(se_of(size)))[1])
         return most if most < HIGH and self._facts.is_at_least(Poly.const(most), size) else None
 
     def fits(self, size: Poly) -> bool:
-        """Whether a size can be computed without wrapping, wherever in the function."""
+        """True if a size can be computed anywhere in the function without wrapping."""
         return self._facts.is_value(size)

@@ -1,7 +1,7 @@
-"""Memory for parallel operators: results are row-major, destinations stay where they are.
+"""Memory for parallel operators: row-major results, destinations in place.
 
-What one thread of the space returns as an array lives in memory of its own and is copied into its
-row of the result (`memcpy` of thesis figure 4.8), unless it is there already.
+An array that one thread returns lives in memory of its own and is copied into its row of the result
+(`memcpy` of thesis figure 4.8), unless it is already there.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ROW = Rule("memory/row", "Tells of copies, which short-circuiting may remove.", 
 
 @handles(HANDLERS, ir.SegMap)
 def transform_segmap(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
-    """Arrays over the space."""
+    """Allocate result arrays over the space."""
     exp = stm.exp
     assert isinstance(exp, ir.SegMap)
     body = _kernel_body(state, exp.level, exp.space, exp.body, exp.per_block)
@@ -41,7 +41,7 @@ def transform_segmap(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None
 
 @handles(HANDLERS, ir.Push)
 def transform_push(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
-    """Values go to where the accumulator lies."""
+    """Push values to the accumulator's memory."""
     exp = stm.exp
     assert isinstance(exp, ir.Push)
     op = tuple(_lambda(state, fn) for fn in exp.op)
@@ -50,7 +50,7 @@ def transform_push(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
 
 @handles(HANDLERS, *ir.SegFold.__args__)
 def transform_fold(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
-    """Reductions over the outer dimensions, or all prefixes; then arrays over the whole space."""
+    """Allocate reductions over the outer dimensions, or all prefixes; then mapped arrays."""
     exp = stm.exp
     assert isinstance(exp, ir.SegFold)
     if any(map(needs_memory, exp.ops)):
@@ -64,7 +64,7 @@ def transform_fold(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
 
 @handles(HANDLERS, ir.SegHist)
 def transform_seghist(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
-    """The histograms stay where the destinations are."""
+    """Keep histograms in the memory of their destinations."""
     exp = stm.exp
     assert isinstance(exp, ir.SegHist)
     plain = [op.op for op in exp.ops]
@@ -82,7 +82,7 @@ def transform_seghist(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> Non
 def _results(
     state: MemoryState, stm: ir.Stm, body: ir.KernelBody, out: list[ir.Stm]
 ) -> tuple[ir.Param, ...]:
-    """The pattern: fresh blocks for arrays, those of the destinations for writes."""
+    """Bind the pattern: fresh blocks for arrays, those of the destinations for writes."""
     pat: list[ir.Param] = []
     for param, result in zip(stm.pat, body.results, strict=True):
         kind = param.type
@@ -97,7 +97,7 @@ def _results(
 
 
 def _in_place(state: MemoryState, param: ir.Param, dest: str) -> ir.Param:
-    """A result that takes over the memory of the array it consumes."""
+    """Bind a result to the memory of the array it consumes."""
     kind = param.type
     assert isinstance(kind, ir.Array)
     return state.bind(ir.Param(param.name, ir.Array(kind.prim, kind.shape, state.mem(dest))))
@@ -110,7 +110,7 @@ def _kernel_body(
     body: ir.KernelBody,
     per_block: bool = False,
 ) -> ir.KernelBody:
-    """The body with memory, its statements one scope further in."""
+    """Transform a body, its statements one scope further in."""
     saved = state.per_block, state.shared_left, state.in_kernel, state.outside, state.given
     state.given = frozenset(_only_returned(body) if per_block else ())
     state.per_block = per_block
@@ -127,7 +127,7 @@ def _kernel_body(
 
 
 def _only_returned(body: ir.Body | ir.KernelBody) -> Iterator[Name]:
-    """What a body computes and does not use itself; of branches, what these return."""
+    """Yield arrays that a body only returns, including those returned by its branches."""
     used = count_uses(body.stms)
     own = {result for result in body.results if isinstance(result, str) and result not in used}
     yield from own
@@ -141,7 +141,7 @@ def _only_returned(body: ir.Body | ir.KernelBody) -> Iterator[Name]:
 
 
 def _operators(state: MemoryState, ops: Sequence[ir.Operator]) -> tuple[ir.Operator, ...]:
-    """Operators whose bodies have memory where they use arrays inside."""
+    """Introduce memory in the functions of operators."""
     return tuple(ir.Operator(_lambda(state, op.fn), op.neutral, op.commutative) for op in ops)
 
 
@@ -157,7 +157,7 @@ def _lambda(state: MemoryState, fn: ir.Lambda) -> ir.Lambda:
 def _row_by_row(
     state: MemoryState, stm: ir.Stm, ops: Sequence[ir.Operator], out: list[ir.Stm]
 ) -> None:
-    """An operator with arrays: a loop for each row."""
+    """Replace an operator on arrays by a loop for each row."""
     does, instead = "makes arrays", "An operator without them"
     if any(map(combines_arrays, ops)):
         does, instead = (
@@ -175,7 +175,7 @@ def _row_by_row(
 
 
 def _explain_row(state: MemoryState, param: ir.Param, result: object, prov: Prov) -> None:
-    """Tell of a row that is copied into its place."""
+    """Remark on a row that is copied into its place."""
     if not isinstance(result, str):
         return
     row = state.array(result)

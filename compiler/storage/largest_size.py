@@ -1,8 +1,8 @@
-"""How large a block made inside a kernel becomes: a kernel before finds out.
+"""Measure the largest size of a block allocated inside a kernel, by another kernel.
 
-That kernel is the part of the other one which the size follows from, with the branches and loops
-around; its points' sizes are reduced with `max`. What overwrites an array that the kernel starts
-from cannot be done twice: a size that follows from it is not found out.
+That kernel is the slice of the original that the size depends on, with the enclosing branches and
+loops; the sizes are reduced with `max`. A size that depends on an array which the kernel overwrites
+is not measured, since the overwriting cannot be repeated.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from compiler.storage.blocks import classes
 from compiler.storage.saturate import saturated
 
 _Part = tuple[list[ir.Stm], ir.SE]
-"""Statements, and what they find out."""
+"""Statements, and the size that they compute."""
 
 
 class LargestSizes:
-    """The sizes of the blocks of one kernel."""
+    """Largest sizes of the blocks of one kernel."""
 
     def __init__(
         self,
@@ -38,20 +38,19 @@ class LargestSizes:
         fun: ir.Function,
         outer: Mapping[Name, ir.Type],
     ) -> None:
-        """`outer`: the types of what is bound outside, in the function `fun`."""
+        """`outer`: types of outer names, in the function `fun`."""
         self.ctx = ctx
         self.space = space
         self.stms = stms
         self.fun = fun
         self.outer = outer
         self._known: dict[tuple[int, Poly], Poly | None] = {}
-        """By the body that makes the block, and its size there."""
+        """Results by allocating body and size."""
 
     def of(self, block: Name, out: list[ir.Stm]) -> Poly | None:
-        """The largest size of a block over the space; None if that cannot be found out.
+        """Return the largest size of a block over the space; None if it cannot be measured.
 
-        The statements that find it out join `out`. They may need memory themselves, so that they
-        are to be expanded in turn.
+        The measuring statements go to `out`. They may allocate and need expansion themselves.
         """
         body, made = _maker(self.stms, block)
         assert isinstance(made.exp, ir.Alloc)
@@ -64,7 +63,7 @@ class LargestSizes:
         return self._known[key]
 
     def _can_be_done_twice(self, stms: list[ir.Stm]) -> bool:
-        """Whether the kernel, which writes the same, reads nothing else where statements write."""
+        """True if the statements overwrite nothing that the kernel reads from outside."""
         written = _written(stms)
         if not written:
             return written is not None
@@ -73,9 +72,9 @@ class LargestSizes:
         return {same.find(block) for block in written}.isdisjoint(map(same.find, read))
 
     def _over_space(self, stms: list[ir.Stm], size: ir.SE, prov: Prov, out: list[ir.Stm]) -> Name:
-        """A reduction with `max`, over a space of a single dimension.
+        """Append a reduction with `max` over a one-dimensional space.
 
-        The indices of several dimensions are computed from the flat one.
+        Indices of several dimensions are computed from the flat one.
         """
         fresh = self.ctx.fresh
         dims = tuple((fresh(index), bound) for index, bound in self.space.dims)
@@ -103,14 +102,14 @@ class LargestSizes:
         return result.name
 
     def _part(self, stms: Sequence[ir.Stm], block: Name) -> _Part | None:
-        """The largest size that the block has in a body, where these are the statements."""
+        """Return the largest size of the block within a body of these statements."""
         at = _position(stms, block)
         last = self._inside(stms[at], block)
         before = last and needed(stms[:at], free(tuple(last[0])) | free(last[1]))
         return None if last is None or before is None else ([*before, *last[0]], last[1])
 
     def _inside(self, stm: ir.Stm, block: Name) -> _Part | None:
-        """The same for the statement that makes the block, or has the one that does inside."""
+        """Return the largest size for the statement that allocates the block, nested or not."""
         made = Builder(self.ctx.fresh, stm.prov)
         match stm.exp:
             case ir.Alloc(count):
@@ -132,7 +131,7 @@ class LargestSizes:
     def _in_space(
         self, space: ir.SegSpace, body: ir.KernelBody, block: Name, made: Builder
     ) -> _Part | None:
-        """The same for an operator inside the kernel, whose points are gone through."""
+        """Return the largest size for an operator inside the kernel: loops over its points."""
         part = self._part(body.stms, block) if _makes(body.stms, block) else None
         if part is None:
             return None
@@ -142,7 +141,7 @@ class LargestSizes:
         return part
 
     def _in_loop(self, stm: ir.Stm, loop: ir.Loop, block: Name) -> _Part | None:
-        """The same for a loop, which carries what the size follows from, and the largest so far."""
+        """Return the largest size for a loop, which carries dependencies and the maximum."""
         stms = loop.body.stms
         at = _position(stms, block)
         last = self._inside(stms[at], block)
@@ -169,7 +168,7 @@ class LargestSizes:
         return self._most(stm, loop, kept, ([*first, *last[0], *rest], last[1]))
 
     def _most(self, stm: ir.Stm, loop: ir.Loop, kept: Sequence[int], part: _Part) -> _Part:
-        """A loop with those parameters, and the largest that any iteration finds out."""
+        """Return a loop with those parameters, and the maximum over its iterations."""
         so_far, most = (ir.Param(self.ctx.fresh("size"), ir.I64) for _ in range(2))
         larger = ir.Bin("max", "i64", var(so_far.name), part[1])
         new = ir.Loop(
@@ -183,7 +182,7 @@ class LargestSizes:
 
 
 def _makes(stms: Iterable[ir.Stm], block: Name) -> bool:
-    """Whether a block is made by one of these, or inside of it."""
+    """True if one of the statements allocates the block, nested or not."""
     return any(stm.pat and stm.pat[0].name == block for stm in all_stms(stms))
 
 
@@ -192,7 +191,7 @@ def _position(stms: Sequence[ir.Stm], block: Name) -> int:
 
 
 def _maker(stms: Sequence[ir.Stm], block: Name) -> tuple[Sequence[ir.Stm], ir.Stm]:
-    """The statement that makes a block, after the body that it stands in."""
+    """Return the statement that allocates a block, after its body."""
     while True:
         stm = stms[_position(stms, block)]
         if isinstance(stm.exp, ir.Alloc):
@@ -201,10 +200,10 @@ def _maker(stms: Sequence[ir.Stm], block: Name) -> tuple[Sequence[ir.Stm], ir.St
 
 
 def needed(stms: Sequence[ir.Stm], names: Iterable[Name]) -> list[ir.Stm] | None:
-    """The statements of a body that compute names, in order; None if some may not move.
+    """Return the statements that compute names, in order; None if some cannot be moved.
 
-    They come with the checks that stand before them: a division or an index is right only where
-    these have passed. Checks that may not move are left out if nothing needs them.
+    Includes the checks before them: a division or an index is valid only after these passed. Checks
+    that cannot be moved are left out if nothing needs them.
     """
     found = _computing(stms, names)
     if found is None:
@@ -220,7 +219,7 @@ def needed(stms: Sequence[ir.Stm], names: Iterable[Name]) -> list[ir.Stm] | None
 
 
 def _computing(stms: Sequence[ir.Stm], names: Iterable[Name]) -> dict[int, ir.Stm] | None:
-    """The statements that these names follow from; None if some may not move."""
+    """Return the statements that names depend on; None if some cannot be moved."""
     own = {param.name: stm for stm in stms for param in stm.pat}
     wanted = [name for name in names if name in own]
     found: dict[int, ir.Stm] = {}
@@ -235,14 +234,14 @@ def _computing(stms: Sequence[ir.Stm], names: Iterable[Name]) -> dict[int, ir.St
 
 
 def _may_move(stm: ir.Stm) -> bool:
-    """Whether a statement of a kernel may stand in a kernel of single threads as well."""
+    """True if a kernel's statement is also valid in a kernel of single threads."""
     return not any(
         isinstance(inner.exp, ir.SegOp) and inner.exp.level == "block" for inner in all_stms((stm,))
     )
 
 
 def _written(stms: Sequence[ir.Stm]) -> set[Name] | None:
-    """The blocks that statements write to and do not make; None if they push to an accumulator."""
+    """Return the outer blocks that statements write; None if they push to an accumulator."""
     inner = list(all_stms(stms))
     if any(isinstance(stm.exp, ir.Push) for stm in inner):
         return None
@@ -256,5 +255,5 @@ def _written(stms: Sequence[ir.Stm]) -> set[Name] | None:
 
 
 def _blocks(types: Iterable[ir.Type]) -> set[Name]:
-    """Where arrays of those types are."""
+    """Return the blocks of array types."""
     return {kind.mem.block for kind in types if isinstance(kind, ir.Array) and kind.mem is not None}

@@ -1,9 +1,8 @@
-"""Blocks whose lives never meet share memory (thesis, chapter 5): the stage `merged`.
+"""Let blocks with disjoint live ranges share memory (thesis, chapter 5): the stage `merged`.
 
-Blocks of one body, of one space and element type, are coloured greedily in order of their first
-use. The first block of a colour keeps its name and becomes as large as the largest, if it is not;
-the other allocations go away. What loops of the host allocate moves in front of them first
-(`hoist_allocations.py`).
+Blocks of one body, space and element type are coloured greedily in order of first use. The first
+block of a colour keeps its name and grows to the largest size; the other allocations are removed.
+Allocations in host loops are hoisted first (`hoist_allocations.py`).
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ from compiler.storage.interference import Life, Sizes, handed_on, lives
 RULE = Rule("merge/blocks", "Two blocks become one.")
 KERNELS = Rule("merge/in-kernels", "Two blocks of each point of a kernel become one.")
 NEAR = 64
-"""So many colours of its space and type, the latest ones, are looked at for a block."""
+"""Number of latest colours considered for a block."""
 AnyBody = TypeVar("AnyBody", ir.Body, ir.KernelBody)
 
 
 def merge(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
-    """The program with fewer blocks; the same object if none can be shared."""
+    """Return the program with fewer blocks; the same object if none can be shared."""
     funs = tuple(_function(fun, ctx) for fun in prog.funs)
     same = all(new is old for new, old in zip(funs, prog.funs, strict=True))
     return prog if same else ir.Prog(funs)
@@ -50,9 +49,9 @@ def merge(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
 def merge_inside(
     body: ir.KernelBody, sizes: Sizes, ctx: Ctx, called: Inhabitants, least: int
 ) -> ir.KernelBody:
-    """A kernel's body in which the blocks of a thread share memory; the same object if none do.
+    """Share memory among the blocks of a thread; the same object if none do.
 
-    Arrays of a constant size of up to `least` bytes are left alone: they are no memory in the end.
+    Leaves arrays of a constant size of up to `least` bytes alone: they become registers.
     """
     if ctx.options.is_off(KERNELS):
         return body
@@ -68,14 +67,14 @@ def _function(fun: ir.Function, ctx: Ctx) -> ir.Function:
 
 @dataclass(slots=True)
 class _Merging:
-    """One function, inner bodies first: what moves out of a loop's body is shared already."""
+    """Transforms one function, inner bodies first: hoisted blocks are merged already."""
 
     sizes: Sizes
     ctx: Ctx
     called: Inhabitants
 
     def body(self, body: ir.Body) -> ir.Body:
-        """A body with fewer blocks; the same object if there are none to share."""
+        """Return a body with fewer blocks; the same object if none can be shared."""
         stms: list[ir.Stm] = []
         changed = False
         outside = len(self.sizes.made)
@@ -91,12 +90,12 @@ class _Merging:
         return body if self.ctx.options.is_off(RULE) else self._shared(body)
 
     def _made(self, stm: ir.Stm) -> None:
-        """Take note of a block of the body."""
+        """Record a block of the body."""
         if isinstance(stm.exp, ir.Alloc):
             self.sizes.made.append(stm.exp.count)
 
     def _hoisted(self, stms: list[ir.Stm], body: ir.Body) -> tuple[list[ir.Stm], bool]:
-        """What loops and branches allocate, in front of them where that is possible."""
+        """Hoist allocations out of loops and branches."""
         if self.ctx.options.is_off(HOIST) and self.ctx.options.is_off(DOUBLE):
             return stms, False
         out: list[ir.Stm] = []
@@ -117,7 +116,7 @@ class _Merging:
         return out, len(out) != len(stms)
 
     def _shared(self, body: ir.Body) -> ir.Body:
-        """A body whose own allocations share memory."""
+        """Let the body's own allocations share memory."""
         apart = handed_on(body, self.ctx.target)
         found = Colouring(body, self.sizes, self.ctx, self.called, apart=apart)
         return _with_colours(body, found.of(lives(body)))
@@ -125,7 +124,7 @@ class _Merging:
 
 @dataclass(slots=True)
 class _Inside:
-    """The body of one kernel, inner bodies first."""
+    """Transforms the body of one kernel, inner bodies first."""
 
     sizes: Sizes
     ctx: Ctx
@@ -133,7 +132,7 @@ class _Inside:
     least: int
 
     def body(self, body: AnyBody) -> AnyBody:
-        """A body with fewer blocks; the same object if there are none to share."""
+        """Return a body with fewer blocks; the same object if none can be shared."""
         stms = tuple(map(self._stm, body.stms))
         if any(new is not old for new, old in zip(stms, body.stms, strict=True)):
             body = replace(body, stms=stms)
@@ -161,7 +160,7 @@ class _Inside:
 
 
 def _in_bodies(stm: ir.Stm, change: Callable[[ir.Body], ir.Body]) -> ir.Stm:
-    """A branch or loop with its bodies changed; the same object if they stay as they are."""
+    """Apply `change` to the bodies of a branch or loop; the same object if they are unchanged."""
     match stm.exp:
         case ir.If(cond, then, orelse):
             first, second = change(then), change(orelse)
@@ -176,9 +175,9 @@ def _in_bodies(stm: ir.Stm, change: Callable[[ir.Body], ir.Body]) -> ir.Stm:
 
 @dataclass(slots=True)
 class Colour:
-    """Blocks that share memory, the first of which keeps its name; `until` is the last one's.
+    """Blocks that share memory; the first keeps its name, `until` is the last one's.
 
-    `count` is the size that they need. `grown` computes it where it is no polynomial.
+    `count` is the size; `grown` computes it where it is no polynomial.
     """
 
     members: list[Life]
@@ -186,7 +185,7 @@ class Colour:
     count: Poly
     grown: list[ir.Stm] = field(default_factory=list)
     larger: dict[Name, tuple[Poly, Poly]] = field(default_factory=dict)
-    """Names in `count` that stand for the larger of two sizes, where none is computed."""
+    """Names in `count` for the larger of two sizes, where none is computed."""
 
     @property
     def keeper(self) -> Life:
@@ -194,7 +193,7 @@ class Colour:
         return self.members[0]
 
     def allocation(self) -> list[ir.Stm]:
-        """The statements that allocate the block."""
+        """Return the statements that allocate the block."""
         keeper = self.keeper
         made = ir.Alloc(self.count, keeper.alloc.prim, keeper.alloc.space)
         block = ir.Param(keeper.name, ir.Mem(made.prim, made.space))
@@ -202,7 +201,7 @@ class Colour:
 
 
 class Colouring:
-    """The colours of one body's blocks. With `ctx`, its options and fuel have their say."""
+    """Greedy colouring of one body's blocks; `ctx` supplies options and fuel."""
 
     def __init__(
         self,
@@ -215,7 +214,7 @@ class Colouring:
         *,
         apart: frozenset[Name] = frozenset(),
     ) -> None:
-        """`apart`: blocks that get no others', such as prefixes that may end up in no memory."""
+        """`apart`: blocks that no other may use, such as prefixes that may not be materialised."""
         self.body = body
         self.sizes = sizes
         self.ctx = ctx
@@ -224,10 +223,10 @@ class Colouring:
         self.grows = grows
         self.apart = apart
         self._bound: dict[Name, int] | None = None
-        """Which statement of the body binds a name."""
+        """Index of the statement that binds a name."""
 
     def of(self, found: list[Life]) -> list[Colour]:
-        """Colours in order of their first block; behind them what stays apart."""
+        """Return colours in order of their first block; unshared blocks last."""
         colours, alone = list[Colour](), list[Colour]()
         kinds: dict[tuple[str, str], list[Colour]] = {}
         for life in found:
@@ -245,9 +244,9 @@ class Colouring:
         return colours + alone
 
     def _choose(self, life: Life, alike: list[Colour]) -> Colour | None:
-        """The colour of a block: one of its very size, else a larger one, else one that grows.
+        """Return a colour for a block: of equal size, else larger, else one that grows.
 
-        `alike` are colours of its space and type.
+        `alike` are the colours of its space and type.
         """
         available = [c for c in alike if c.until < life.start]
         size = life.alloc.count
@@ -266,7 +265,7 @@ class Colouring:
         return None
 
     def _has_larger(self, colour: Colour, size: Poly) -> bool:
-        """Whether the larger of two sizes can be computed without wrapping."""
+        """True if the larger of two sizes can be computed without wrapping."""
         if self.sizes.holds(size, colour.count):
             return True
         common, small, large = _common(colour.count, size)
@@ -274,13 +273,13 @@ class Colouring:
         return natural and self.sizes.fits(small) and self.sizes.fits(large)
 
     def _known_before(self, size: Poly, at: int) -> bool:
-        """Whether a size can be computed in front of a statement."""
+        """True if a size can be computed before statement `at`."""
         if self._bound is None:
             self._bound = {p.name: k for k, stm in enumerate(self.body.stms) for p in stm.pat}
         return all(self._bound.get(name, -1) < at for name in size.names())
 
     def _grown(self, colour: Colour, life: Life) -> Colour | None:
-        """A colour with room for one more block, as large as the larger one turns out to be."""
+        """Return the colour grown to hold one more block."""
         large, small = life.alloc.count, colour.count
         if self.sizes.holds(large, small):
             if not self._commit(colour, life, "becomes as large"):
@@ -315,7 +314,7 @@ class Colouring:
 
 
 def _common(one: Poly, other: Poly) -> tuple[Poly, Poly, Poly]:
-    """The product of names that two sizes have in common, and what is left of both."""
+    """Return the common factor of names of two sizes, and both quotients."""
     names = dict(next(iter(one.terms), ()))
     for mono in (*one.terms, *other.terms):
         powers = dict(mono)
@@ -325,7 +324,7 @@ def _common(one: Poly, other: Poly) -> tuple[Poly, Poly, Poly]:
 
 
 def _without(poly: Poly, names: Mapping[Name, int]) -> Poly:
-    """A polynomial divided by a product of names that divides it."""
+    """Divide a polynomial by a product of names that divides it."""
     return Poly(
         {
             tuple([(n, p - names.get(n, 0)) for n, p in mono if p > names.get(n, 0)]): coeff
@@ -342,7 +341,7 @@ def _refused(
     ctx: Ctx,
     called: Inhabitants,
 ) -> None:
-    """Say why a block that came close got memory of its own."""
+    """Explain why a promising block got its own memory."""
     name, count = called(life.name, life.prov), life.alloc.count
     numbers = (("allocated", called.spell.size(life.alloc.prim, count)),)
     lasts = (colour.members[-1] for colour in alike if sizes.equal(colour.count, count))
@@ -370,7 +369,7 @@ def _refused(
 
 
 def _named(results: Iterable[ir.KernelResult]) -> Iterator[ir.Operand]:
-    """What a body returns, and what its writes mention."""
+    """Yield the results of a body, and the operands of its writes."""
     for result in results:
         if isinstance(result, ir.Write):
             yield result.dest
@@ -380,7 +379,7 @@ def _named(results: Iterable[ir.KernelResult]) -> Iterator[ir.Operand]:
 
 
 def _with_colours(body: AnyBody, colours: list[Colour]) -> AnyBody:
-    """The body with one allocation per colour."""
+    """Return the body with one allocation per colour."""
     renamed: dict[Name, Name] = {}
     larger: dict[Name, list[ir.Stm]] = {}
     for colour in colours:

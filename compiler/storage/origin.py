@@ -1,4 +1,4 @@
-"""Which array's memory a result will lie in, as far as the statements show it before allocation."""
+"""Predict which array's memory a result will lie in, before allocation."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from compiler.ir import nodes as ir
 
 
 def origin(body: ir.Body, name: Name) -> Name:
-    """The name that `name`'s memory comes from: one bound outside `body`, or where it is made."""
+    """Return the name that `name`'s memory comes from: bound outside `body`, or its creation."""
     return _follow(_definitions(body.stms), name)
 
 
 def _definitions(stms: Sequence[ir.Stm]) -> dict[Name, tuple[ir.Stm, int]]:
-    """Where each name is bound: the statement, and the place in its pattern."""
+    """Return the statement and pattern position that bind each name."""
     return {param.name: (stm, k) for stm in stms for k, param in enumerate(stm.pat)}
 
 
@@ -29,7 +29,7 @@ def _follow(made: dict[Name, tuple[ir.Stm, int]], name: Name) -> Name:
 
 
 def _source(stm: ir.Stm, k: int) -> Name | None:
-    """The array whose memory result `k` of a statement takes over or looks at, if there is one."""
+    """Return the array whose memory result `k` of a statement takes over or views, or None."""
     if isinstance(stm.exp, ir.SegMapping):
         result = stm.exp.body.results[k]
         return result.dest if isinstance(result, ir.Write) else None
@@ -46,7 +46,7 @@ def _source(stm: ir.Stm, k: int) -> Name | None:
 
 
 def behind(exp: ir.Exp) -> Name | None:
-    """The array that another one is a view or a later state of; None if it is neither."""
+    """Return the array of which an expression is a view or a later state, or None."""
     match exp:
         case (
             ir.Update(array, _, _)

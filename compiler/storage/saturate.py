@@ -1,7 +1,7 @@
-"""Numbers of elements as statements whose arithmetic saturates instead of wrapping around.
+"""Compute element counts with saturating arithmetic.
 
-A kernel that computes how much memory its threads need has 64 bits for it. What does not fit is the
-largest number there is, of which no machine has enough.
+A kernel that computes its threads' memory needs has 64 bits for it. A value that does not fit
+saturates at the largest i64, which no machine can allocate.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _BITS = Lit(63, "i64")
 
 
 def saturated(count: Poly, fresh: Callable[[Name], Name], prov: Prov) -> tuple[list[Stm], SE]:
-    """Statements, and the value of `count` after them; LARGEST if a part of it does not fit."""
+    """Return statements and the value of `count` after them; LARGEST if a part overflows."""
     made = _Saturating(fresh, prov)
     total: SE = ZERO
     for mono, coeff in count.terms.items():
@@ -35,7 +35,7 @@ def saturated(count: Poly, fresh: Callable[[Name], Name], prov: Prov) -> tuple[l
 
 
 class _Saturating:
-    """`fits` are the conditions under which no operation of `stms` has wrapped around."""
+    """`fits` are the conditions that no operation of `stms` has wrapped around."""
 
     def __init__(self, fresh: Callable[[Name], Name], prov: Prov) -> None:
         self.fresh = fresh
@@ -44,7 +44,7 @@ class _Saturating:
         self.fits: list[SE] = []
 
     def times(self, a: SE, b: SE) -> SE:
-        """A product: all of its upper half is the sign of the lower one."""
+        """Multiply: the upper half must be the sign extension of the lower one."""
         if a == ONE:
             return b
         product = self._named(Bin("*", "i64", a, b))
@@ -53,7 +53,7 @@ class _Saturating:
         return product
 
     def plus(self, a: SE, b: SE) -> SE:
-        """A sum: its sign is that of an operand."""
+        """Add: the sign must be that of an operand."""
         if a == ZERO:
             return b
         total = self._named(Bin("+", "i64", a, b))

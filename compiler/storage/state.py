@@ -1,4 +1,4 @@
-"""What the memory passes know while they walk over a function: types, scopes, and new blocks."""
+"""State of the memory passes while they traverse a function: types, scopes, fresh blocks."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from compiler.storage.strides import in_order
 from compiler.storage.transposed_rows import Order
 
 SHARED_BYTES = 32 * 1024
-"""How much of a GPU block's shared memory arrays of bounded size may take, in bytes."""
+"""Budget of shared memory per thread block for arrays of bounded size, in bytes."""
 
 
 class MemoryState:
-    """The environment of procedure 4.2: all names' types with memory, and their depth.
+    """The environment of procedure 4.2: types with memory, and scope depths.
 
-    Names are unique in a program, so entries are never removed; a name is in scope at a depth if
-    it was bound at that depth or above.
+    Names are unique in a program, so entries are never removed; a name is in scope at a depth if it
+    was bound at that depth or above.
     """
 
     __slots__ = (
@@ -62,35 +62,35 @@ class MemoryState:
     ) -> None:
         self.ctx = ctx
         self.spell = spell
-        """What the program's author calls things."""
+        """Source names."""
         self.turned = turned
-        """Arrays that are not laid out row-major where they are made, with their order."""
+        """Arrays laid out in an order other than row-major, with that order."""
         self.results_of = results_of
-        """The orders in which the results of functions lie that are arrays."""
+        """Layout orders of the array results of functions."""
         self.fits = fits
-        """Whether an array's size is what its polynomial says, and does not wrap around."""
+        """Test whether an array's size equals its polynomial, without wrapping."""
         self.most = most
-        """A number that a size does not exceed, if one is known."""
+        """Return a constant upper bound of a size, or None."""
         self.handlers = handlers
-        """What to do with a statement, by the class of its expression; others stay as they are."""
+        """Statement transformers by expression class; other statements are unchanged."""
         self.known = Known()
-        """Equalities between sizes, by their definitions."""
+        """Equalities between sizes."""
         self.types: dict[Name, ir.Type] = {}
         self.levels: dict[Name, int] = {}
         self.depth = 0
         self.notes: list[Remark] = []
-        """Remarks, kept back while a loop's layout may still be found wrong."""
+        """Remarks, deferred while a loop's layout may still be revised."""
         self.in_kernel = False
         self.per_block = False
-        """Whether the statements at hand are run by a whole block of threads."""
+        """True if a whole thread block executes the current statements."""
         self.given: frozenset[Name] = frozenset()
-        """Arrays that the kernel at hand makes for its result alone, where they may be built."""
+        """Arrays that the current kernel makes for its result alone, where they may be built."""
         self.outside = 0
-        """The depth around the kernel at hand."""
+        """Scope depth around the current kernel."""
         self.shared_left = 0
 
     def transform(self, stms: Sequence[ir.Stm]) -> list[ir.Stm]:
-        """Procedure 4.2: the statements with memory, new ones in between."""
+        """Transform statements (procedure 4.2); inserts new ones."""
         out: list[ir.Stm] = []
         handlers = self.handlers
         for stm in stms:
@@ -104,7 +104,7 @@ class MemoryState:
         return out
 
     def bind(self, param: ir.Param) -> ir.Param:
-        """Enter a name with its type; answers it again."""
+        """Enter a name with its type; returns the parameter."""
         self.types[param.name] = param.type
         self.levels[param.name] = self.depth
         return param
@@ -114,41 +114,41 @@ class MemoryState:
         self.levels[name] = self.depth
 
     def array(self, name: Name) -> ir.Array:
-        """The type of an array, which has its memory by now."""
+        """Return the type of an array, with its memory."""
         found = self.types[name]
         assert isinstance(found, ir.Array)
         return found
 
     def mem(self, name: Name) -> ir.MemBind:
-        """Where an array lives."""
+        """Return the binding of an array."""
         found = self.array(name).mem
         assert found is not None
         return found
 
     def is_row_major(self, lmad: Lmad[Poly]) -> bool:
-        """Whether an array lies densely in row-major order, by what is known of the sizes."""
+        """True if an array is densely row-major, given known equalities of sizes."""
         return lmad.is_row_major() or self.known.normal_lmad(lmad).is_row_major()
 
     def space_of(self, block: Name) -> ir.Space:
-        """Where a block lies."""
+        """Return the space of a block."""
         found = self.types[block]
         assert isinstance(found, ir.Mem)
         return found.space
 
     def in_scope(self, poly: Poly, depth: int) -> bool:
-        """Whether every name of `poly` is bound at `depth` or above."""
+        """True if every name of `poly` is bound at `depth` or above."""
         return all(self.levels.get(name, 0) <= depth for name in poly.names())
 
     def name_in_scope(self, name: Name, depth: int) -> bool:
-        """Whether a name is bound at `depth` or above."""
+        """True if a name is bound at `depth` or above."""
         return self.levels.get(name, 0) <= depth
 
     def called(self, array: Name) -> str:
-        """An array in a few words, as its author knows it."""
+        """Describe an array in a few words, by its source name if there is one."""
         return self.spell.array(array)
 
     def note(self, rule: Rule, prov: Prov, because: str, *numbers: tuple[str, str]) -> None:
-        """Tell the program's author something about its memory."""
+        """Add a remark about memory."""
         because = sentence(because)
         self.notes.append(Remark("note", rule.id, prov, because, "", numbers, self.ctx.stage))
 
@@ -161,10 +161,10 @@ class MemoryState:
         out: list[ir.Stm],
         space: ir.Space | None = None,
     ) -> ir.Param:
-        """A parameter for the array `name`, in its order in a fresh block made in `out`.
+        """Allocate a fresh block in `out` and return `name` bound to it in its order.
 
-        The block's size is computed without wrapping around. An array's size is not: one whose
-        polynomial may not fit gets a name, for what the machine has.
+        The block's size is computed without wrapping. An array's own size may wrap: one whose
+        polynomial may not fit is first bound to a name.
         """
         count = Poly.product(
             size if self.fits(size) else self._named(se_of(size), "size", prov, out)
@@ -182,9 +182,9 @@ class MemoryState:
         return self.bind(ir.Param(name, ir.Array(prim, tuple(shape), mem)))
 
     def _choose_space(self, name: Name, prim: Prim, count: Poly) -> ir.Space:
-        """Shared memory for what a block of threads works on, if it is known to fit.
+        """Return shared memory for arrays of a thread block if they are known to fit.
 
-        Where the launch tells how large it is, whether it fits is asked then (`expand.py`).
+        Whether a launch-time size fits is decided in `expand.py`.
         """
         if not self.per_block:
             return "device"
@@ -198,14 +198,14 @@ class MemoryState:
     def copy(
         self, array: Name, prov: Prov, out: list[ir.Stm], space: ir.Space | None = None
     ) -> Name:
-        """A row-major copy of `array` in a fresh block."""
+        """Append a row-major copy of `array` in a fresh block."""
         old = self.array(array)
         new = self.allocate(self.ctx.fresh(array), old.prim, old.shape, prov, out, space)
         out.append(ir.Stm((new,), ir.Copy(array), prov))
         return new.name
 
     def poly(self, se: ir.SE, prov: Prov, out: list[ir.Stm]) -> Poly:
-        """`se` as a polynomial; what is not one gets an i64 name in `out`."""
+        """Return `se` as a polynomial; anything else is bound to an i64 name in `out`."""
         found = poly_of(se)
         if found is not None:
             return found
@@ -220,4 +220,4 @@ class MemoryState:
 
 
 Handler = Callable[[MemoryState, ir.Stm, list[ir.Stm]], None]
-"""Appends the statements that a statement becomes."""
+"""Appends the transformed statements."""

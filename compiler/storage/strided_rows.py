@@ -1,7 +1,7 @@
-"""Rows of threads in a block of their own, where a row's elements go apart.
+"""Move rows of threads to a block of their own in which a row's elements are interleaved.
 
-Several results of a kernel may lie in one block, with what the kernel reads there. What moves is
-one result: all arrays of the kernel that may share its memory, and the parts that are built in it.
+Several results of a kernel may lie in one block, together with arrays that it reads. One result is
+moved: all arrays of the kernel that may share its memory, and the parts built in it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from compiler.ir.slices import sliced_poly
 from compiler.ir.walk import all_stms, count_uses, map_stms
 
 _VIEWS = (ir.Index, ir.Slice, ir.Rearrange, ir.Reshape, ir.Update, ir.If, ir.Loop)
-"""What makes no array of its own."""
+"""Operations that create no array of their own."""
 
 
 class Relaid:
-    """A kernel's arrays that become result `at`, which go to a new block.
+    """The arrays of a kernel that become result `at`, moved to a new block.
 
-    Element x of the row of thread t lies at `x*threads + t`, as what threads have for themselves.
+    Element x of the row of thread t lies at `x*threads + t`, as in expanded memory.
     """
 
     def __init__(self, exp: ir.SegMapping, at: int, kind: ir.Array) -> None:
@@ -38,11 +38,11 @@ class Relaid:
             self.threads = self.threads * bound
         self.row = Poly.product(kind.shape[len(exp.space.dims) :])
         self.place = kind.mem.lmad.fix(*(Poly.var(index) for index, _ in exp.space.dims))
-        """Where the current thread's row lies."""
+        """Index function of the current thread's row."""
         self.is_possible = False
-        """Whether the arrays are the kernel's own, fill rows, and their places are known."""
+        """True if the arrays belong to the kernel, fill rows, and have known places."""
         self.moved: set[Name] = set()
-        """Names of the arrays that go to the new block."""
+        """Arrays that go to the new block."""
         self._find(exp, exp.body.results[at])
 
     def _find(self, exp: ir.SegOp, result: ir.KernelResult) -> None:
@@ -84,7 +84,7 @@ class Relaid:
         )
 
     def stms(self, stms: tuple[ir.Stm, ...]) -> tuple[ir.Stm, ...]:
-        """Statements with the arrays in their new places."""
+        """Rebind the arrays in statements to their new places."""
         out = []
         for stm in stms:
             exp = map_stms(stm.exp, self.stms)
@@ -94,7 +94,7 @@ class Relaid:
         return tuple(out)
 
     def _param(self, param: ir.Param) -> ir.Param:
-        """A name with its array's place."""
+        """Return a name with its array's new binding."""
         kind = param.type
         if param.name not in self.moved or not isinstance(kind, ir.Array):
             return param
@@ -111,7 +111,7 @@ def _mem(kind: ir.Array) -> ir.MemBind:
 
 
 def _built_in(stms: tuple[ir.Stm, ...], there: dict[Name, ir.Array]) -> Iterator[tuple[Name, Name]]:
-    """Arrays, each with one that is built in it."""
+    """Yield arrays, each with one that is built inside it."""
     for stm in all_stms(stms):
         for whole, part, place in _parts(stm, there):
             if part in there and place is not None and place.same_cells(_mem(there[part]).lmad):
@@ -119,11 +119,11 @@ def _built_in(stms: tuple[ir.Stm, ...], there: dict[Name, ir.Array]) -> Iterator
 
 
 Part = tuple[Name, Name, Lmad[Poly] | None]
-"""An array, what is put into it, and where that goes."""
+"""An array, an operand put into it, and its place there."""
 
 
 def _parts(stm: ir.Stm, there: dict[Name, ir.Array]) -> Iterator[Part]:
-    """What a statement puts into arrays that it gives."""
+    """Yield the operands that a statement puts into its result arrays."""
     for at, param in enumerate(stm.pat):
         if param.name in there:
             for part, place in _parts_of(stm.exp, at, _mem(there[param.name]).lmad, there):
@@ -133,7 +133,7 @@ def _parts(stm: ir.Stm, there: dict[Name, ir.Array]) -> Iterator[Part]:
 def _parts_of(
     exp: ir.Exp, at: int, lmad: Lmad[Poly], there: dict[Name, ir.Array]
 ) -> Iterator[tuple[Name, Lmad[Poly] | None]]:
-    """The same of result `at`, which lies there."""
+    """Yield the operands put into result `at`, which lies at `lmad`."""
     match exp:
         case ir.Copy(array):
             yield array, lmad

@@ -1,4 +1,4 @@
-"""What neighbouring threads of a kernel read at once: how far apart, and in how many sectors."""
+"""Estimate the access patterns of adjacent threads: strides, and sectors per warp."""
 
 from __future__ import annotations
 
@@ -18,17 +18,16 @@ from compiler.ir.sizes import poly_of
 from compiler.ir.walk import all_stms, children, count_uses, stms_of
 
 WARP = 32
-"""Threads that ask at once; and the bytes of a sector."""
+"""Threads per warp, and also bytes per sector."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What each thread reads of an array from outside: an element, or a part that it only reads.
+    """A read by each thread of an outer array: an element, or a part that is only read.
 
-    `name` is bound to it.
-    `order`: the array's dimensions, that of neighbouring threads last. `before`, `after`: sectors
-    for a warp as the array lies, and if it lay in that order. `whole`: all of the array is read.
-    `again`: other threads, far more than a few, read the same.
+    `name` is bound to it. `order`: the array's dimensions, that of adjacent threads last. `before`,
+    `after`: sectors per warp in the current layout, and in that order. `whole`: the whole array is
+    read. `again`: many other threads read the same cells.
     """
 
     name: Name
@@ -42,9 +41,10 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """An element that each thread reads of a row of its own, of an array that has one dimension.
+    """An element that each thread reads from its own row of a one-dimensional array.
 
-    `name` is bound to it; the array has the elements of `shape`, and it is the one `at` there.
+    `name` is bound to it; the array has the elements of `shape`, and the element's index there is
+    `at`.
     """
 
     name: Name
@@ -54,14 +54,14 @@ class Flat:
 
 
 def in_order(shape: Sequence[Poly], order: Sequence[int]) -> Lmad[Poly]:
-    """A dense index function from offset 0, `order` telling the dimensions outermost first."""
+    """Return a dense index function from offset 0; `order` lists dimensions outermost first."""
     dense = Lmad.row_major([shape[at] for at in order])
     dims = dict(zip(order, dense.dims, strict=True))
     return Lmad(dense.offset, tuple(dims[at] for at in range(len(shape))))
 
 
 def order_of(lmad: Lmad[Poly]) -> tuple[int, ...] | None:
-    """The dimensions, outermost first, in whose order it is dense; None if there is none."""
+    """Return the dimensions, outermost first, in whose order it is dense, or None."""
     left, order, cells = [*range(lmad.rank)], list[int](), Poly.const(1)
     while left:
         inner = next((at for at in reversed(left) if lmad.dims[at].stride == cells), None)
@@ -74,18 +74,18 @@ def order_of(lmad: Lmad[Poly]) -> tuple[int, ...] | None:
 
 
 def is_dense(lmad: Lmad[Poly]) -> bool:
-    """Whether no cell is left out or used twice, in some order of the dimensions."""
+    """True if it is row-major under some permutation of dimensions."""
     return any(lmad.permute(order).is_row_major() for order in permutations(range(lmad.rank)))
 
 
 def sectors(stride: Poly, size: int) -> int:
-    """How many sectors a warp touches, by the stride of neighbouring threads in elements."""
+    """Return the sectors that a warp touches, for a stride between adjacent threads in elements."""
     constant = stride.constant
     return WARP if constant is None else min(WARP, max(1, abs(constant) * size))
 
 
 def _only_read(body: ir.KernelBody) -> set[Name]:
-    """The parts of arrays of which nothing but elements are used."""
+    """Return the slices of which only elements are used."""
     parts: dict[Name, int] = {}
     for stm in all_stms(body.stms):
         used: Iterable[object] = ()
@@ -106,12 +106,12 @@ def _only_read(body: ir.KernelBody) -> set[Name]:
 
 
 def reads(kernel: ir.SegOp, arrays: Mapping[Name, ir.Type]) -> Iterator[Read]:
-    """What threads of a kernel read of `arrays` far from what their neighbours read."""
+    """Yield the reads of `arrays` in which adjacent threads are far apart."""
     return _Reads(arrays, _only_read(kernel.body)).kernel(kernel)
 
 
 def flat_reads(kernel: ir.SegOp, arrays: Mapping[Name, ir.Type]) -> Iterator[Flat]:
-    """What a thread reads of `arrays` in a row of its own, all rows lying in one dimension."""
+    """Yield the reads of `arrays` from rows of a one-dimensional array."""
     return _Flats(arrays, set()).kernel(kernel)
 
 
@@ -119,7 +119,7 @@ T = TypeVar("T")
 
 
 class _Access(NamedTuple):
-    """What is read by the statement of a name; `sure`: all threads come to it."""
+    """A read by a statement; `sure`: all threads execute it."""
 
     name: Name
     array: Name
@@ -129,7 +129,7 @@ class _Access(NamedTuple):
 
 @dataclass(slots=True)
 class _Walk(Generic[T]):
-    """Through a kernel's statements: `order` are the indices of threads, outermost first."""
+    """Traverses a kernel; `order` are the indices of threads, outermost first."""
 
     arrays: Mapping[Name, ir.Type]
     parts: set[Name]
@@ -138,23 +138,23 @@ class _Walk(Generic[T]):
     defined: dict[Name, Poly] = field(default_factory=dict)
 
     def kernel(self, kernel: ir.SegOp) -> Iterator[T]:
-        """What is found in a kernel."""
+        """Yield the reads of a kernel."""
         self.enter(kernel.space.dims)
         lane = None if isinstance(kernel, ir.SegMap) and kernel.per_block else self.order[-1]
         return self.stms(kernel.body.stms, lane, True)
 
     def enter(self, dims: Iterable[tuple[Name, Poly]]) -> None:
-        """Indices of threads."""
+        """Record indices of threads."""
         self.bounds.update(dims)
         self.order += [name for name, _ in dims]
 
     def poly(self, se: ir.SE) -> Poly | None:
-        """A number in terms of indices."""
+        """Return a number in terms of indices."""
         poly = poly_of(se)
         return None if poly is None else poly.put_in(self.defined)
 
     def stms(self, stms: Iterable[ir.Stm], lane: Name | None, sure: bool) -> Iterator[T]:
-        """Statements of threads, numbered by `lane`; `sure`: all of them come here."""
+        """Visit statements of threads, numbered by `lane`; `sure`: all threads execute them."""
         for stm in stms:
             exp, inner, certain = stm.exp, lane, sure
             match exp:
@@ -184,17 +184,17 @@ class _Walk(Generic[T]):
                     yield from self.stms(stms_of(child), inner, certain)
 
     def read(self, access: _Access, lane: Name | None) -> Iterator[T]:
-        """What is found in a statement that reads an element, or a part."""
+        """Yield the result for a statement that reads an element or a part."""
         raise NotImplementedError
 
 
 class _Flats(_Walk[Flat]):
-    """Elements of rows that lie in one dimension."""
+    """Collects elements of rows of one-dimensional arrays."""
 
     __slots__ = ()
 
     def read(self, access: _Access, lane: Name | None) -> Iterator[Flat]:
-        """An element of the lane's own row, whose place there is counted by a loop over all."""
+        """Yield an element of the lane's own row, indexed by a loop over all of it."""
         name, array, at, sure = access
         kind = self.arrays.get(array)
         if not isinstance(kind, ir.Array) or kind.rank != 1 or not sure or lane is None:
@@ -213,12 +213,12 @@ class _Flats(_Walk[Flat]):
 
 
 class _Reads(_Walk[Read]):
-    """Parts of arrays that would cost less in another order of the dimensions."""
+    """Collects parts of arrays that would cost less in another order of the dimensions."""
 
     __slots__ = ()
 
     def read(self, access: _Access, lane: Name | None) -> Iterator[Read]:
-        """A part of an array, if it would cost less in another order of the dimensions."""
+        """Yield a part of an array if it would cost less in another order of the dimensions."""
         name, array, at, sure = access
         kind = self.arrays.get(array)
         if lane is None or not isinstance(kind, ir.Array) or kind.mem is None:
@@ -247,14 +247,14 @@ class _Reads(_Walk[Read]):
             yield Read(name, array, order, before, after, whole, again)
 
     def _is_large(self, size: Poly) -> bool:
-        """Whether a size is not known to be small."""
+        """True if a size may be at least a warp."""
         return size.constant is None or size.constant >= WARP
 
     def _depth(self, name: Name) -> int:
         return self.order.index(name) if name in self.order else -1
 
     def _covers(self, dim: ir.DimIndex, index: Poly, size: Poly) -> bool:
-        """Whether an index takes all values below `size`, or all but a few."""
+        """True if an index takes all values below `size`, or all but a constant number."""
         left = [size - count for count in dim.counts]
         left += [size - self.bounds[name] for name in index.names() if name in self.bounds]
         return size == 1 or any(rest.constant is not None for rest in left)

@@ -1,9 +1,9 @@
-"""Rows of threads that only a transposed view looks at: laid out as that view is read.
+"""Lay out rows of threads that are read only through a transposed view in that view's order.
 
-`transpose (map f xs)`, where each thread computes a row: row-major, neighbouring threads would
-write a row apart, and the view would be read so. Laid out in the order of the view, with the
-threads' dimension last, neighbours write next to each other, and the view is row-major: nothing has
-to put it in order later, and a loop that carries it carries no strides.
+In `transpose (map f xs)` each thread computes a row: with a row-major layout, adjacent threads
+would write a row apart, and the view would be read like this. In the order of the view, with the
+threads' dimension last, adjacent threads write adjacent cells, and the view is row-major: no later
+reordering is needed, and a loop that carries it carries no strides.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Order = tuple[int, ...]
 
 
 def turned(fun: ir.Function, ctx: Ctx, spell: Spelling) -> dict[Name, Order]:
-    """The results of kernels that lie in another order than row-major, with that order."""
+    """Return the kernel results that are not laid out row-major, with their order."""
     stms = list(all_stms(fun.body.stms))
     views = {s.exp.array: s.exp.perm for s in stms if isinstance(s.exp, ir.Rearrange)}
     found = [
@@ -47,13 +47,13 @@ def turned(fun: ir.Function, ctx: Ctx, spell: Spelling) -> dict[Name, Order]:
 
 
 def _outer(stm: ir.Stm) -> int:
-    """How many dimensions a kernel's threads have."""
+    """Return the number of dimensions of a kernel's space."""
     assert isinstance(stm.exp, ir.SegMapping)
     return len(stm.exp.space.dims)
 
 
 def _rows(stm: ir.Stm) -> list[Name]:
-    """The results of a kernel that are made of a fresh row for each of its threads."""
+    """Return the results of a kernel that are fresh rows, one per thread."""
     exp = stm.exp
     if not isinstance(exp, ir.SegMapping) or exp.level != "grid":
         return []

@@ -1,41 +1,40 @@
-"""Short-circuiting: arrays are built where they end up, where that is proved safe (thesis ch. 6).
+"""Short-circuiting: build arrays in their destinations where that is provably safe (thesis ch. 6).
 
-points.py            finds the points, makes the attempts, outer and late ones first
-guards.py            checks of slices by LMADs, proved to be needless (7)
-in_place.py          kernels that write over what they read (6)
+points.py            finds the points and makes the attempts, outer and late ones first
+guards.py            removes checks of LMAD slices that provably hold (7)
+in_place.py          lets kernels overwrite arrays that they read (6)
 conditions.py        the numbered conditions
-project.py           the new index functions, and what has to move up for them (1 to 4)
+project.py           projected index functions, and statements to lift for them (1 to 4)
 safety.py            access summaries (5)
-comparison.py        writes against uses, pair by pair
-access.py            one access
-outer_accesses.py    accesses seen from outside of a loop or kernel, and in its other iterations
-quotients.py         the same where an index is divided
-covers.py            many accesses as few
-uses.py              what statements touch, in parts that attempts share
-summaries.py         what is kept from attempt to attempt
-budget.py            what proofs may take (8)
-costs.py             where a copy takes less time (9)
-assumptions.py       what holds at a place of the program
-contexts.py          facts that grow, by their names
+comparison.py        pairwise comparison of writes and uses
+access.py            data type of accesses
+outer_accesses.py    aggregates accesses over loops and kernels, and over other iterations
+quotients.py         aggregation of accesses with quotients of an index
+covers.py            covers many sets of cells by few
+uses.py              trees of accesses with parts shared by attempts
+summaries.py         cache of accesses across attempts
+budget.py            limit of proof steps (8)
+costs.py             cases in which a copy is faster (9)
+assumptions.py       facts that hold at a place of the program
+contexts.py          growing sets of facts, indexed by name
 terms.py             index arithmetic as polynomials
-tree.py              a function as it was: what is around a statement, who binds and uses a name
-edit_state.py        what has been edited in it so far, and the program that comes of it
-edits.py             what attempts change, as values
-origins.py           where the facts of a proof come from
+tree.py              immutable index of a function: parents, binders, users
+edit_state.py        edits so far, and the resulting program
+edits.py             edits as values
+origins.py           origins of the facts of a proof
 attempts.py          attempts as plain data
-trial.py             refused attempts, made all the same and run
-clash.py             what such a run has shown
-sufficient_facts.py  what the author could state so that an attempt is made
-wording.py           what arrays are called in remarks
+trial.py             forces refused attempts and runs them
+clash.py             result of such a run
+sufficient_facts.py  conditions that the author could state to make an attempt succeed
+wording.py           descriptions of arrays for remarks
 
-Note: why a function is edited, and not made anew by each attempt. An attempt asks what is around a
-statement, what comes before it and who uses an array. There may be hundreds of attempts, and each
-changes where a few arrays are and the order of a few statements: a program made anew after each
-would be as much work as all statements for each attempt, with a new index, and what is known of a
-statement (its facts, its summary) would have to be found again under another node. So there is one
-index, which nothing writes: items are the same through all edits, and what is kept is kept by item.
-What changes is small (`Edited`), is changed by edits only, and `rebuilt` makes one program of both
-at the end.
+Note: why a function is edited in place of being rebuilt after each attempt. An attempt asks for the parents of
+a statement, for earlier statements and for the users of an array. There may be hundreds of attempts,
+and each changes the bindings of a few arrays and the order of a few statements: rebuilding the program
+would cost the size of the function per attempt, with a new index, and cached results about statements
+(facts, summaries) would be lost with the old nodes. So there is one immutable index: items keep
+their identity through all edits, and caches are keyed by item. The changes are small (`Edited`),
+made by edits only, and `rebuilt` produces one program from both at the end.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ _tried = later("compiler.storage.short_circuit.attempt_data", "tried")
 
 
 def short_circuit(prog: Prog, ctx: Ctx) -> Prog:
-    """Build arrays in their places; the attempts are kept as the record `ID`, an `Attempted`.
+    """Build arrays in their destinations; attempts are kept as the record `ID`, an `Attempted`.
 
     Needs: memory, allocations inside kernels. Keeps: values, names and provenance of statements;
     results of entry points stay where they are.
@@ -85,29 +84,29 @@ def short_circuit(prog: Prog, ctx: Ctx) -> Prog:
 
 @dataclass(slots=True)
 class Attempted:
-    """The attempts that `short_circuit` has made on `prog`, function by function."""
+    """Attempts that `short_circuit` made on `prog`, function by function."""
 
     prog: Prog
     ctx: Ctx
-    """Of the pass, without what others have told or kept."""
+    """Context of the pass, without records and remarks of others."""
     records: tuple[Record, ...]
     _told: list[Json] | None = None
 
     def all(self) -> Iterator[Attempt]:
-        """All attempts, in the order in which they were made."""
+        """Yield all attempts in order."""
         for record in self.records:
             yield from record.attempts
 
     def told(self) -> list[Json]:
-        """All attempts as plain data; refused ones are tried when this is first asked."""
+        """Return all attempts as plain data; refused ones are run on the first call."""
         if self._told is None:
             self._told = list(_tried(self.prog, self.ctx, self.records))
         return [dict(one) for one in self._told]
 
     def theorems(self) -> tuple[list[Json], list[Argument]]:
-        """What the program rests on: a claim with its proof for each pair of accesses.
+        """Return the claims that the program rests on: one with its proof per pair of accesses.
 
-        And the arguments for inequalities, and for what is read as polynomials.
+        Also the arguments for inequalities, and for readings as polynomials.
         """
         made = list(self.all())
         pairs = [theorem for one in made if one.done for theorem in one.theorems()]

@@ -1,7 +1,7 @@
-"""What a statement touches of a block, as LMADs, and how that looks from outside a loop or kernel.
+"""Accesses of statements to a block, as LMADs, and their aggregation over loops and kernels.
 
-Going out of a loop over `i`, the cells for all `i` are an LMAD with one more dimension
-(thesis 3.5.2). What depends on values computed inside is taken to be all of the array.
+Aggregation over a loop index `i` adds a dimension to the LMAD (thesis 3.5.2). An access that
+depends on values computed inside is widened to the whole array.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from compiler.base.names import Name
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Cells that are touched through `array`; `lmad` is None if nothing is known of them.
+    """Cells accessed through `array`; `lmad` is None if unknown.
 
-    `wider` are index functions of the arrays that it is a view of, from inside out: what to fall
-    back on where the exact cells cannot be said. `lost` is why that was done: a name of the exact
-    cells that means nothing outside, "" if there is none; None if they are the exact cells.
+    `wider` are the index functions of the arrays that it is a view of, innermost first: fallbacks
+    where the exact cells cannot be expressed. `lost` is the reason for a fallback: a name that is
+    not in scope outside, "" for none; None for exact cells.
     """
 
     array: Name
@@ -41,9 +41,9 @@ class Range:
 
 
 def expanded(lmad: Lmad[Poly], over: Range) -> Lmad[Poly] | None:
-    """The cells for all values of a name; more if a size depends on it; None if no LMAD has them.
+    """Aggregate over all values of a name; None if no LMAD contains the cells.
 
-    A size that grows with the name is taken at its largest.
+    Over-approximates where a size depends on the name: a size that grows with it takes its maximum.
     """
     name = over.name
     if name not in lmad.names():
@@ -63,7 +63,7 @@ def expanded(lmad: Lmad[Poly], over: Range) -> Lmad[Poly] | None:
 
 
 def unique(accesses: Iterable[Access]) -> list[Access]:
-    """One of those that touch the same cells in the same way."""
+    """Drop accesses equal to an earlier one."""
     found: dict[tuple[Lmad[Poly] | None, bool, Name], Access] = {}
     for access in accesses:
         found.setdefault((access.lmad, access.writes, access.array), access)
@@ -71,7 +71,7 @@ def unique(accesses: Iterable[Access]) -> list[Access]:
 
 
 def with_lmad(access: Access, lmad: Lmad[Poly] | None, lost: Name | None = None) -> Access:
-    """The access with other cells; `lost`: why they may be more than it touches."""
+    """Return the access with other cells; `lost`: why they over-approximate it."""
     if access.lost is not None:
         lost = access.lost
     if lmad is access.lmad and lost == access.lost:
@@ -81,7 +81,7 @@ def with_lmad(access: Access, lmad: Lmad[Poly] | None, lost: Name | None = None)
 
 @dataclass(frozen=True, slots=True)
 class Obligation:
-    """Two sets of cells that must not meet, and what was found out; `why` says where they arise."""
+    """Two sets of cells that must be disjoint, and the verdict; `why` describes their origin."""
 
     write: Lmad[Poly]
     use: Lmad[Poly]

@@ -1,4 +1,4 @@
-"""What holds at a point of the program: bounds of indices, sizes, conditions, checks."""
+"""Facts that hold at a point of the program: bounds of indices, sizes, conditions, checks."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from compiler.storage.short_circuit.tree import Item, TreeBody
 
 _ROUNDS = 3
 _REMEMBERED, _KEPT = 512, 64
-"""Questions with their answers that a process keeps, as code for the GPU and copies of a function
-ask them again with other names; and that may be left when another program comes, which is often the
-same with a change."""
+"""Capacity of the caches of questions and answers: GPU code and copies of a function repeat them
+under other names. `_KEPT` answers may stay when another program comes, which is often a
+variation of the last."""
 _MOST = 24
-"""Facts for one question: those that share names with it, nearest first."""
+"""Maximum number of facts for one question: those that share names with it, nearest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """What a question is asked under: bounds, equalities, names; `lines` say why bounds hold."""
+    """Assumptions of a question: bounds, equalities, names; `lines` prove bounds."""
 
     bounds: tuple[Poly, ...]
     equalities: tuple[tuple[Name, Poly], ...]
@@ -43,18 +43,18 @@ class Assumed:
     lines: Mapping[Poly, Lemma] = field(compare=False)
 
     def facts(self) -> Facts:
-        """All of it as facts."""
+        """Return them as facts."""
         found = _facts(self.bounds, self.equalities, self.names)
         return replace(found, lines=self.lines) if self.lines else found
 
 
 class Assumptions:
-    """Facts by scope, made when first asked for."""
+    """Facts by scope, computed on demand."""
 
     def __init__(
         self, now: Edited, terms: Terms, given: Context = NOTHING, budget: Budget | None = None
     ) -> None:
-        """`given` holds in all of the function; `budget`: what proofs may take."""
+        """`given` holds in the whole function; `budget` limits proofs."""
         self.given = given
         self.now = now
         self.terms = terms
@@ -63,16 +63,16 @@ class Assumptions:
         self._contexts = Contexts()
         self._outer: dict[TreeBody, Context] = {}
         self._inner: dict[TreeBody, tuple[tuple[Item, ...], list[Context]]] = {}
-        """The statements of bodies, and what holds in front of each of them."""
+        """Statements of bodies, with the facts that hold before each."""
         self._said: dict[Item, Context] = {}
         self._stated: dict[Poly, Context] = {}
         self.proved: list[Argument] = []
-        """Inequalities that were asked for and shown."""
+        """Inequalities proved so far."""
         self._quotients: dict[tuple[object, ...], dict[Poly, Lemma]] = {}
         self._ranges: dict[TreeBody, tuple[Range, ...]] = {}
 
     def at(self, scope: TreeBody, before: int | None = None) -> Context:
-        """What holds in a scope; with `before`, after the checks in front of that statement."""
+        """Return the facts of a scope; with `before`, also from checks before that statement."""
         found = self._around(scope)
         if before is None:
             return found
@@ -87,7 +87,7 @@ class Assumptions:
         return known[before]
 
     def in_front(self, item: Item) -> Context:
-        """What holds in front of a statement."""
+        """Return the facts that hold before a statement."""
         return self.at(item.scope, self.now.at(item))
 
     def _around(self, scope: TreeBody) -> Context:
@@ -109,18 +109,18 @@ class Assumptions:
         return Context(tuple(size for size in found if size.constant is None)).plus(self.given)
 
     def stated(self, bound: Poly) -> Context:
-        """That something is not negative: one object, so that what follows is found out once."""
+        """Return the context of one bound; interned, so that consequences are computed once."""
         return self._stated.setdefault(bound, Context((bound,)))
 
     def checked(self, items: Iterable[Item]) -> Context:
-        """What the checks among statements say."""
+        """Return the facts from the checks among statements."""
         found = NOTHING
         for item in items:
             found = found.plus(self._says(item))
         return found
 
     def _says(self, item: Item) -> Context:
-        """What a statement says if it is a check."""
+        """Return the facts from a statement that is a check."""
         if not isinstance(item.stm.exp, ir.Assert):
             return NOTHING
         found = self._said.get(item)
@@ -140,7 +140,7 @@ class Assumptions:
         return found
 
     def ranges(self, scope: TreeBody) -> tuple[Range, ...]:
-        """The indices of a loop or kernel, outermost first; none if it has none."""
+        """Return the index ranges of a loop or kernel, outermost first."""
         found = self._ranges.get(scope)
         if found is None:
             found = self._ranges[scope] = self._indices(scope)
@@ -165,7 +165,7 @@ class Assumptions:
         return ()
 
     def condition(self, cond: ir.SE, holds: bool) -> Context:
-        """What a condition, or its contrary, states."""
+        """Return the facts that a condition, or its negation, implies."""
         match cond:
             case ir.Var(name, _) if name in self.terms.defs:
                 return self.condition(self.terms.defs[name], holds)
@@ -184,7 +184,7 @@ class Assumptions:
         return NOTHING
 
     def _inside(self, args: Sequence[Poly]) -> Context:
-        """An LMAD is empty, or the ends of its dimensions are inside of the array."""
+        """Return the fact that an LMAD is empty or lies inside its array."""
         length, start, *rest = args
         dims = tuple(map(Dim, rest[::2], rest[1::2]))
         ends = Lmad(start, dims).corners()
@@ -194,20 +194,20 @@ class Assumptions:
         return found
 
     def disjoint(self, write: Lmad[Poly], use: Lmad[Poly], known: Context) -> Verdict:
-        """Whether two sets of cells meet."""
+        """Decide whether two sets of cells are disjoint."""
         found = _verdict(write, use, self._matter(known, (write, use)))
         self.budget.spend(found.steps)
         return found
 
     def unproved(self, claims: Sequence[Poly], known: Context, where: Lmad[Poly]) -> Poly | None:
-        """The first claim that may be negative as far as is known, if some cells are not empty."""
+        """Return the first claim that cannot be proved, provided `where` is not empty."""
         prover = self.prover(claims, known, where)
         found = next((claim for claim in claims if not self.shows(prover, claim)), None)
         self.budget.spend(prover.steps)
         return found
 
     def shows(self, prover: Prover, claim: Poly) -> bool:
-        """Whether a prover shows that `claim >= 0`; keeps the argument."""
+        """True if a prover shows that `claim >= 0`; keeps the argument."""
         line = shown(prover, claim)
         if line is not None and line.claim.constant is None:
             says = Saying("compare", (">=", claim, ZERO))
@@ -215,7 +215,7 @@ class Assumptions:
         return line is not None
 
     def is_size(self, value: Poly, known: Context) -> bool:
-        """Whether a number is not negative, by what is known of the arguments or here."""
+        """True if a number is provably natural, from facts about the arguments or at this place."""
         if value.constant is not None:
             return value.constant >= 0
         if value.as_name is None and all(coeff > 0 for coeff in value.terms.values()):
@@ -232,13 +232,13 @@ class Assumptions:
         return False
 
     def prover(self, claims: Sequence[Poly], known: Context, where: Lmad[Poly]) -> Prover:
-        """A prover for claims about the cells of `where`, of which there are some."""
+        """Return a prover for claims about the cells of `where`, which is not empty."""
         facts = self.facts(known, (where, *(Lmad(claim, ()) for claim in claims)))
         sizes = [dim.size - 1 for dim in where.dims]
         return Prover(facts.with_bounds(*(facts.normal(size) for size in sizes)))
 
     def facts(self, known: Context, lmads: Sequence[Lmad[Poly]]) -> Facts:
-        """Of what is known, what may matter for these LMADs, which are not empty."""
+        """Select the facts relevant for these non-empty LMADs."""
         return self._matter(known, lmads).facts()
 
     def _matter(self, known: Context, lmads: Sequence[Lmad[Poly]]) -> Assumed:
@@ -277,7 +277,7 @@ class Assumptions:
     def _lines(
         self, atoms: Mapping[Poly, Name], chosen: Iterable[Poly], equalities: Mapping[Name, Poly]
     ) -> dict[Poly, Lemma]:
-        """Why those of the facts hold that say what atoms are."""
+        """Prove the facts that define atoms."""
         solved = solve(equalities.items()) if atoms else {}
         found: dict[Poly, Lemma] = {}
         for fact in chosen:
@@ -289,7 +289,7 @@ class Assumptions:
     def _atom(
         self, name: Name, claim: Poly, premises: tuple[Lemma, ...], solved: Mapping[Name, Poly]
     ) -> Lemma:
-        """A claim that says what an atom is; `solved` has been put into it."""
+        """Return the line of a fact about an atom; `solved` has been substituted."""
         atom = self.terms.atoms[name]
         one, other = (arg.subst(solved) for arg in atom.args)
         source = Source("atom", (name, atom.op, one, other, Poly.var(name).subst(solved)))
@@ -304,7 +304,7 @@ class Assumptions:
         sizes: set[Poly],
         lines: dict[Poly, Lemma],
     ) -> None:
-        """Add what is known of quotients by a positive divisor, and of what is not negative."""
+        """Add facts about quotients by positive divisors, and about natural values."""
         quotients = self.terms.atoms.quotients(wanted)
         if not quotients:
             return
@@ -343,7 +343,7 @@ def _facts(
 
 
 _answers: dict[Key, tuple[tuple[Name, ...], Verdict]] = {}
-"""The answers to questions without their names, and the names that they were asked with."""
+"""Verdicts of questions with abstracted names, and the original names."""
 
 
 def _verdict(write: Lmad[Poly], use: Lmad[Poly], known: Assumed) -> Verdict:
@@ -360,19 +360,19 @@ def _verdict(write: Lmad[Poly], use: Lmad[Poly], known: Assumed) -> Verdict:
 
 
 def forget_many() -> None:
-    """Another program comes: drop the answers if they are many."""
+    """Drop cached answers if there are many, before another program."""
     if len(_answers) > _KEPT:
         forget()
 
 
 def forget() -> None:
-    """Drop all answers that the process has kept, for those who measure how long they take."""
+    """Drop all cached answers, for time measurements."""
     _facts.cache_clear()
     _answers.clear()
 
 
 def _in_common(left: Context, right: Context) -> tuple[Poly, ...]:
-    """What both sides of an alternative state: the weaker of two facts that differ by a number."""
+    """Return facts that both alternatives imply: the weaker of two that differ by a constant."""
     found: dict[Poly, None] = {}
     for one in left.bounds:
         for other in right.bounds:

@@ -1,4 +1,4 @@
-"""Attempts as plain data; of refused ones runs show what would go wrong, and what helps."""
+"""Encode attempts as plain data; forces refused ones to show their failure and what would help."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from compiler.storage.short_circuit.sufficient_facts import holder, stated
 from compiler.storage.short_circuit.trial import Trials
 
 _SECONDS = 4.0
-"""After so long no further attempt of a program is tried."""
+"""Time after which no further attempt of a program is run."""
 _TRIED = 32
-"""Refused attempts of a program of which runs show what would go wrong, on a few small inputs."""
+"""Number of refused attempts of a program that are run, on a few small inputs each."""
 
 
 def tried(prog: Prog, ctx: Ctx, records: Sequence[Record]) -> Iterator[Json]:
-    """All attempts on a program, function by function."""
+    """Yield all attempts on a program, function by function."""
     left = _TRIED
     deadline = time.monotonic() + _SECONDS
     for at, record in enumerate(records):

@@ -1,4 +1,4 @@
-"""Attempts as records: what was tried, what had to be shown, and how it ended; as plain data."""
+"""Attempts as records: the point, its obligations and the outcome; as plain data."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ _NEVER_SEEN = "They meet for some values of their names. No run was found that h
 
 @dataclass(slots=True)
 class Attempt:
-    """One attempt. `because` is the outcome in a sentence; `condition` is 0 for a success."""
+    """One attempt. `because` is the outcome as a sentence; `condition` is 0 for a success."""
 
     number: int
-    """Its own among all attempts of the program: remarks of it have it as well."""
+    """Number among all attempts of the program, shared with its remarks."""
     rule: Rule
     source: Name
     destination: Name
@@ -65,30 +65,29 @@ class Attempt:
     lifted: list[Name] = field(default_factory=list)
     obligations: list[Obligation] = field(default_factory=list)
     copied: tuple[Poly, ...] = ()
-    """What is saved, in bytes, in names as they are spelt; of several, one."""
+    """Saved bytes, in source names; of several copies, one."""
     allocated: tuple[Poly, ...] = ()
     check: Stm | None = None
-    """The check that a guard makes."""
+    """The check of a guard."""
     missing: tuple[Poly, ...] = ()
-    """What is not proved, beside the obligations: polynomials that would not be negative."""
+    """Unproved claims besides the obligations: polynomials that should not be negative."""
     stated: tuple[str, ...] = ()
-    """Conditions with which the attempt is proved, in the author's names."""
+    """Conditions that would make the attempt succeed, in source names."""
     holder: str = ""
-    """A parameter of the entry point that they can be attached to."""
+    """Entry point parameter that they can be attached to."""
     shown: Clash | Stop | None = None
-    """What a run on small inputs has shown about a refusal."""
+    """Result of a run of the refused attempt on small inputs."""
 
     def refused(self, failed: Failed) -> None:
-        """Note that the attempt has failed, why, and what its author can do about it."""
+        """Record the failure, its reason and a hint."""
         self.refusal, self.condition = failed.refusal, failed.condition
         self.because, self.missing = failed.because, failed.missing
         self.hint = failed.refusal.hint(failed.hint)
 
     def json(self, origins: Origins, called: Called) -> Json:
-        """As plain data: a `protocol.proofs.Attempt`, but for what `advice` makes of the rest.
+        """Encode as a `protocol.proofs.Attempt`, without what `advice` derives.
 
-        `called`: how names are shown; `stated` and `holder`: as above; `open`: whether a condition
-        might help.
+        `called` formats names; `open`: whether a condition might help.
         """
         told = {
             "number": self.number,
@@ -121,7 +120,7 @@ class Attempt:
         return {**told, "names": {name: called(name) for name in sorted(_names(told))}}
 
     def theorems(self) -> list[Json]:
-        """What was proved for it, as claims of a certificate."""
+        """Return its proofs, as claims of a certificate."""
         at = next((span.position for span in self.prov if span.is_own), "-")
         return [
             one.verdict.theorem(f"{at} {self.rule.id.partition('/')[2]}: {one.why}")
@@ -147,7 +146,7 @@ class Attempt:
         }
 
     def _confirmed(self, one: Obligation) -> Verdict:
-        """The verdict, where two sets of cells meet only if a run has come to that cell."""
+        """Return the verdict; an overlap only if a run has reached that cell."""
         if not isinstance(one.verdict, Overlap):
             return one.verdict
         found = self.shown.overlap(one.write, one.use) if isinstance(self.shown, Clash) else None
@@ -159,7 +158,7 @@ def _place(mem: MemBind | None, factor: FactorOf) -> Json:
 
 
 def _names(told: Json) -> set[str]:
-    """The names in an attempt: of arrays and blocks, and those in polynomials."""
+    """Return the names in an attempt: arrays, blocks, and names in polynomials."""
     places = (told["place"], told["projected"], *told["moved"])
     found = {told["source"], told["destination"], told["creation"], *told["lifted"]}
     found |= {place[key] for place in places for key in ("array", "block") if key in place}
@@ -168,9 +167,9 @@ def _names(told: Json) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is kept of one function: no more than what is asked for later.
+    """Kept results of one function.
 
-    `atoms`: what names stand for that are no variables; `proved`: inequalities, with arguments.
+    `atoms`: names that are no variables; `proved`: inequalities, with arguments.
     """
 
     attempts: tuple[Attempt, ...]

@@ -1,4 +1,4 @@
-"""What a run has shown of a refused attempt: a cell is written too early, or a check fails."""
+"""Counterexamples from runs of refused attempts: an early write, or a failing check."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from compiler.ir.values import Value
 
 @dataclass(frozen=True, slots=True)
 class WitnessedAccess:
-    """A statement writes a cell of an array, or reads it.
+    """A write or read of an array's cell by a statement.
 
-    `around` are the statements that it is inside of, from outside in, itself the last one;
-    `indices` those of the loops and kernels among them; `values` all whole numbers with a name.
+    `around` are the enclosing statements, outermost first, ending with itself; `indices` those of
+    its loops and kernels; `values` all named integers.
     """
 
     array: Name
@@ -31,9 +31,9 @@ class WitnessedAccess:
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """A cell is written too early, and needed by somebody else, in a run on `args`.
+    """A cell written too early while another access needs it, in a run on `args`.
 
-    `inputs` are the sizes and numbers among them.
+    `inputs` are the sizes and integers among them.
     """
 
     cell: int
@@ -43,9 +43,9 @@ class Clash:
     args: Sequence[Value]
 
     def overlap(self, write: Lmad[Poly], use: Lmad[Poly]) -> Overlap | None:
-        """How two sets of cells share the cell, with the values of that run; None if they do not.
+        """Return how two sets of cells share the cell in that run; None if they do not.
 
-        A name with a prime is that of another iteration, the one that needs the cell.
+        A primed name belongs to the other iteration, which needs the cell.
         """
         point: dict[Name, int] = {}
         for name in write.names() | use.names():
@@ -71,7 +71,7 @@ class Clash:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A check fails in a run on `args`; `inputs` are the sizes and numbers among them."""
+    """A check that fails in a run on `args`; `inputs` are the sizes and integers among them."""
 
     inputs: Mapping[Name, int]
     args: Sequence[Value]

@@ -1,4 +1,4 @@
-"""Writes against uses, pair by pair: each pair is shown to keep apart, or the attempt fails."""
+"""Compare writes with uses pair by pair: each pair must be provably disjoint."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from compiler.storage.short_circuit.uses import Summary, Uses, uses
 from compiler.storage.short_circuit.wording import anywhere, both, called, not_apart, unbounded
 
 _FEW = 8
-"""Up to so many uses each have a proof of their own; more are taken together where they can be."""
+"""Maximum number of uses with a proof for each; more are covered together where possible."""
 _CHOICES = 2
-"""So many numbers that a condition chooses are looked at by cases."""
+"""Maximum number of `Select` values split into cases."""
 _LONG = 12
-"""Unless where they begin is a sum of more terms than so many."""
+"""Maximum terms of an offset for a proof of its own."""
 
 
 class Comparison:
-    """The comparisons of one attempt, and what has come of them: `obligations`."""
+    """Comparisons of one attempt, with the resulting `obligations`."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Comparison:
         destination: Lmad[Poly] | None,
         checked: Context,
     ) -> None:
-        """`summaries`, `destination`, `checked`: as `Safety` has them."""
+        """`summaries`, `destination`, `checked`: see `Safety`."""
         self._now = now
         self._terms = terms
         self._assumptions = assumptions
@@ -52,7 +52,7 @@ class Comparison:
         self.obligations: list[Obligation] = []
 
     def compare(self, writes: Sequence[Access], some: Uses, known: Context, where: str) -> None:
-        """Each write against each use. Raises Failed."""
+        """Prove each write disjoint from each use. Raises Failed."""
         for write in writes:
             for use in self._one_by_one(write, some, known, where):
                 if write.lmad is None or use.lmad is None:
@@ -83,7 +83,7 @@ class Comparison:
         only_later: bool,
         where: str,
     ) -> None:
-        """One iteration's writes against the uses of other ones, or of later ones only."""
+        """Compare one iteration's writes with uses of other, or only of later iterations."""
         assert scope.parent is not None
         outside = self._assumptions.in_front(scope.parent)
         inside = self._assumptions.at(scope)
@@ -103,7 +103,7 @@ class Comparison:
         known: Context,
         where: str,
     ) -> Iterable[Access]:
-        """Of many uses those that are left when all writes keep away from all of the others."""
+        """Return the uses left after aggregated writes were proved disjoint from the rest."""
         first = self._outside.leave(write, scope, over).lmad
         if some.count <= _FEW or first is None:
             return some
@@ -120,7 +120,7 @@ class Comparison:
         known: Context,
         where: str,
     ) -> bool:
-        """Whether all writes together keep away from all uses together, or from their rows."""
+        """True if all writes together are disjoint from all uses together, or from their rows."""
         if write.lmad == use.lmad:
             return False
         first = self._outside.leave(write, scope, over).lmad
@@ -137,7 +137,7 @@ class Comparison:
         return False
 
     def all_apart(self, scope: TreeBody, one: Summary, over: Sequence[Range], where: str) -> None:
-        """All writes of all iterations against all uses."""
+        """Compare all writes of all iterations with all uses."""
         assert scope.parent is not None
         known = self._assumptions.in_front(scope.parent)
         writes = [self._outside.leave(w, scope, over) for w in one.writes]
@@ -151,7 +151,7 @@ class Comparison:
     def _one_by_one(
         self, write: Access, some: Uses, known: Context, where: str
     ) -> Iterable[Access]:
-        """Of many uses those that have to be looked at alone: all of few ones."""
+        """Return the uses to compare individually: all if they are few."""
         few = some.count <= _FEW and all(len(_offset(use).terms) <= _LONG for use in some)
         if few or write.lmad is None:
             return some
@@ -167,7 +167,7 @@ class Comparison:
     def _uncovered(
         self, write: Lmad[Poly], some: Uses, known: Context, where: str
     ) -> Iterator[Uses]:
-        """Which sets of cells are not shown to be apart from a write together with others."""
+        """Yield the uses not proved disjoint from a write as part of a cover."""
 
         def is_size(size: Poly) -> bool:
             return self._assumptions.is_size(size, known)
@@ -185,7 +185,7 @@ class Comparison:
             waiting += cover.halves()[::-1]
 
     def _beyond(self, write: Lmad[Poly], cover: Lmad[Poly], known: Context, where: str) -> bool:
-        """Whether a write keeps away from a cover."""
+        """True if a write is disjoint from a cover."""
         verdict: Verdict | None = beyond(write, cover)
         if verdict is None:
             verdict = self._verdict(write, cover, known)
@@ -202,9 +202,9 @@ class Comparison:
         where: str,
         told: tuple[Name, ...] = (),
     ) -> Verdict:
-        """Whether two sets of cells meet, which is recorded; by cases of what conditions choose.
+        """Decide and record whether two sets of cells are disjoint, by cases of `Select` values.
 
-        `told`: the numbers of which it is known already which side they are.
+        `told`: names whose case is already fixed.
         """
         verdict = self._verdict(write, use, known)
         names = sorted((write.names() | use.names()).difference(told))
@@ -232,15 +232,15 @@ class Comparison:
 
 
 class NoComparison(Comparison):
-    """Compares nothing: for summaries alone."""
+    """Compares nothing, for computing summaries alone."""
 
     def compare(self, writes: Sequence[Access], some: Uses, known: Context, where: str) -> None:
-        """Nothing to show."""
+        """Do nothing."""
 
     def across(
         self, scope: TreeBody, one: Summary, over: Sequence[Range], only_later: bool, where: str
     ) -> None:
-        """Nothing to show."""
+        """Do nothing."""
 
 
 def _offset(access: Access) -> Poly:

@@ -1,4 +1,4 @@
-"""When an array may be built where it ends up: the conditions, by the numbers that texts give them.
+"""The numbered conditions under which an array may be built in its destination.
 
 `guards.py` has the seventh, `budget.py` the eighth, `costs.py` the ninth.
 """
@@ -22,16 +22,16 @@ TITLES = {
 
 
 CELLS, GUARD = 5, 7
-"""The conditions of which a run can show that they do not hold."""
+"""Conditions that a run can refute."""
 
 
 class Failed(Exception):
-    """A condition does not hold: the kind of refusal, and why in a sentence."""
+    """A condition that does not hold: the kind of refusal, and the reason as a sentence."""
 
     def __init__(
         self, refusal: Refusal, because: str, hint: str = "", missing: tuple[Poly, ...] = ()
     ) -> None:
-        """`missing`: polynomials that are not proved not to be negative."""
+        """`missing`: claims `>= 0` that are not proved."""
         super().__init__(because)
         self.missing = missing
         self.refusal = refusal
@@ -41,5 +41,5 @@ class Failed(Exception):
 
 
 def spent() -> Failed:
-    """The failure of an attempt that begins, or goes on, when no steps are left."""
+    """Return the failure of an attempt with an exhausted budget."""
     return Failed(Refusal.SPENT, "The steps that proving may take in one program are used up.")

@@ -1,8 +1,8 @@
-"""What holds somewhere: facts that grow from statement to statement, and those a question needs.
+"""Growing sets of facts, and the selection of those relevant to a question.
 
 A body of hundreds of statements has hundreds of checks and asks hundreds of questions. So a context
-is what one before it says and a little more, facts are found by their names, and alternatives by
-what decides them.
+extends an earlier one (persistent data), facts are indexed by name, and alternatives by the facts
+that decide them.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 
 _KEPT = 64
-"""How many contexts stay resolved, beside every `_EVERY`-th of those that grow from one another."""
+"""Number of recently resolved contexts cached, besides every `_EVERY`-th of a chain."""
 _EVERY = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
-    """What holds somewhere: `bounds` are not negative, `equal` are what names are equal to.
+    """Facts: `bounds` are not negative, `equal` defines names.
 
-    `either`: the facts of one side hold, or those of the other. A sum of two contexts says what
-    `parts` say, and nothing itself; `depth` is how many sums its first part is made of, and one.
+    `either`: the facts of one side hold, or those of the other. A sum of two contexts has `parts`
+    and no facts of its own; `depth` is the length of the chain of first parts.
     """
 
     bounds: tuple[Poly, ...] = ()
@@ -36,7 +36,7 @@ class Context:
     _sums: dict[int, Context] = field(default_factory=dict)
 
     def plus(self, other: Context) -> Context:
-        """Both together: one object for the same two."""
+        """Return the union; interned for the same two contexts."""
         if other is NOTHING:
             return self
         if self is NOTHING:
@@ -48,7 +48,7 @@ class Context:
         return found
 
     def leaves(self) -> Iterator[Context]:
-        """The contexts that this one is the sum of, in order."""
+        """Yield the summands, in order."""
         left = [self]
         while left:
             one = left.pop()
@@ -58,7 +58,7 @@ class Context:
                 left += reversed(one.parts)
 
     def flat(self) -> Context:
-        """The same as one context that is no sum."""
+        """Return the same facts as one context without parts."""
         if self.parts is None:
             return self
         leaves = list(self.leaves())
@@ -73,9 +73,9 @@ NOTHING = Context()
 
 
 class ResolvedFacts:
-    """The facts of a context, with those of an alternative whose other side is impossible.
+    """Facts of a context, with alternatives decided where one side is impossible.
 
-    What one alternative comes to may decide another one.
+    Facts from one alternative may decide another.
     """
 
     __slots__ = (
@@ -93,29 +93,32 @@ class ResolvedFacts:
     def __init__(self, before: ResolvedFacts | None = None) -> None:
         self.bounds: list[Poly] = list(before.bounds) if before else []
         self.equal: dict[Name, tuple[int, tuple[Poly, ...]]] = dict(before.equal) if before else {}
-        """For names that equal something: how many came before, and what that is."""
+        """Defined names: position of the definition, and its value."""
         self._by_name: dict[Name, tuple[int, ...]] = dict(before._by_name) if before else {}
-        """Where among the bounds those with a name are that no alternative came to."""
+        """Positions of bounds by name, except those from alternatives."""
         self._later: dict[Name, tuple[int, ...]] = dict(before._later) if before else {}
-        """Where those are that some alternative came to."""
+        """Positions of bounds from alternatives, by name."""
         self._kinds: dict[Poly, tuple[int, int]] = dict(before._kinds) if before else {}
-        """For what bounds are but for a number: where the strongest is, and its number."""
+        """For bounds up to a constant: position and constant of the strongest."""
         self._weaker: set[int] = set(before._weaker) if before else set()
-        """Where the bounds are that follow from others by adding a number."""
+        """Positions of bounds that follow from others by adding a constant."""
         self._waiting: dict[int, tuple[Context, Context]] = dict(before._waiting) if before else {}
         self._watching: dict[Poly, tuple[int, ...]] = dict(before._watching) if before else {}
-        """For the kinds of facts that contradict a side of an alternative: which alternatives."""
+        """Alternatives by the kinds of facts that contradict one of their sides."""
         self._where: dict[frozenset[tuple[Poly, int]], ResolvedFacts] = {}
-        """These facts where more is certain: many questions are about the same sizes."""
+        """Cached extensions by certain facts: many questions are about the same sizes."""
 
     def extended(self, more: Context) -> ResolvedFacts:
-        """These facts and more."""
+        """Return these facts and more."""
         new = ResolvedFacts(self)
         new._add(list(more.leaves()), {})
         return new
 
     def with_certain(self, certain: Iterable[Poly]) -> ResolvedFacts:
-        """These facts where more is certain: it is no fact here, but may decide alternatives."""
+        """Return these facts where more is certain.
+
+        A certain inequality is not a fact here, but may decide alternatives.
+        """
         numbers: dict[Poly, int] = {}
         for fact in certain:
             kind, number = _kind(fact)
@@ -131,10 +134,9 @@ class ResolvedFacts:
         return new
 
     def about(self, names: Iterable[Name], most: int, taken: Container[Poly]) -> list[Poly]:
-        """Bounds with any of some names: the first so many that are not taken yet.
+        """Return the first `most` bounds with any of the names that are not taken yet.
 
-        Those that alternatives came to are last. If there are more, those that follow from another
-        one by adding a number are left out.
+        Those from alternatives come last. If there are more, weaker bounds are left out.
         """
         names = list(names)
         found = self._first(self._positions(names), most + 1, taken)
@@ -157,7 +159,7 @@ class ResolvedFacts:
         return list(found)
 
     def _add(self, more: list[Context], certain: Mapping[Poly, int], later: bool = False) -> None:
-        """Add contexts that are no sums; `later`: alternatives came to them."""
+        """Add contexts without parts; `later`: they come from alternatives."""
         open_: list[int] = []
         for one in more:
             for name, value in one.equal:
@@ -169,13 +171,13 @@ class ResolvedFacts:
         self._resolve(open_, certain)
 
     def _resolve(self, open_: list[int], certain: Mapping[Poly, int]) -> None:
-        """Add what alternatives come to that are decided now, with what else is certain."""
+        """Add the facts of alternatives that are decided now, given certain facts."""
         more = [other for at in open_ for other in self._decided(at, certain)]
         if more:
             self._add(more, certain, True)
 
     def _bound(self, fact: Poly, positions: dict[Name, tuple[int, ...]]) -> tuple[int, ...]:
-        """Add a fact; the alternatives that it may decide."""
+        """Add a fact; return the alternatives that it may decide."""
         kind, number = _kind(fact)
         at, least = self._kinds.get(kind, (-1, number + 1))
         if least == number:
@@ -201,7 +203,7 @@ class ResolvedFacts:
         return at
 
     def _decided(self, at: int, certain: Mapping[Poly, int]) -> list[Context]:
-        """The side of an alternative that holds, as contexts that are no sums; none if open."""
+        """Return the side of an alternative that holds, as contexts without parts; none if open."""
         sides = self._waiting.get(at)
         if sides is None:
             return []
@@ -212,7 +214,7 @@ class ResolvedFacts:
         return []
 
     def _impossible(self, one: Context, certain: Mapping[Poly, int]) -> bool:
-        """Whether a fact plainly contradicts one that holds."""
+        """True if a fact contradicts a known one up to a constant."""
         for leaf in one.leaves():
             for fact in leaf.bounds:
                 kind, number = _kind(-fact)
@@ -229,14 +231,14 @@ class ResolvedFacts:
 
 
 class Contexts:
-    """Resolves contexts, each from the one that it adds to."""
+    """Resolves contexts, each incrementally from the one that it extends."""
 
     def __init__(self) -> None:
         self._recent: dict[int, tuple[Context, ResolvedFacts]] = {}
         self._steps: dict[int, tuple[Context, ResolvedFacts]] = {}
 
     def resolved(self, context: Context) -> ResolvedFacts:
-        """The facts of a context."""
+        """Return the facts of a context."""
         ahead: list[Context] = []
         at = context
         found = self._known(at)
@@ -260,7 +262,7 @@ class Contexts:
         return found[1] if found is not None else None
 
     def _keep(self, context: Context, found: ResolvedFacts) -> None:
-        """Remember it; the context as well, so that its identity stays its own."""
+        """Cache the result, with the context so that its `id` stays valid."""
         if context.depth % _EVERY == 0:
             self._steps[id(context)] = (context, found)
             return
@@ -270,7 +272,7 @@ class Contexts:
 
 
 def _kind(fact: Poly) -> tuple[Poly, int]:
-    """A fact as what it is but for a number, and the number."""
+    """Split a fact into its non-constant part and its constant."""
     number = fact.terms.get(ONE)
     if number is None:
         return fact, 0
@@ -278,7 +280,7 @@ def _kind(fact: Poly) -> tuple[Poly, int]:
 
 
 def _stated(sides: Sequence[Context]) -> Iterator[Poly]:
-    """All facts in an alternative, also in alternatives within."""
+    """Yield all facts in an alternative, nested ones included."""
     for side in sides:
         for leaf in side.leaves():
             yield from leaf.bounds

@@ -1,9 +1,8 @@
-"""Where building in place would take longer than the copy that it saves.
+"""Refuse attempts where building in place would be slower than the copy.
 
-A thread of the processor keeps a small array to itself, next to its registers: making it costs
-nothing, moving it to its place one or two instructions. Loops of a few iterations that fill it are
-unrolled by the C compiler and computed several elements at a time, as nothing that they read can be
-what they write. Elements that are written to memory of the program might be what the next iteration
+A CPU thread keeps a small private array in registers or nearby: creating it costs nothing, moving
+it one or two instructions. The C compiler unrolls and vectorises short loops that fill it, as their
+reads cannot alias their writes. Elements written to program memory may alias the next iteration's
 reads, as far as the C compiler knows, and are computed one by one.
 """
 
@@ -18,13 +17,13 @@ from compiler.storage.short_circuit.tree import Item, TreeBody
 from compiler.storage.short_circuit.wording import called
 
 TOGETHER = 16
-"""Iterations of a loop that C compilers unroll wholly; longer ones they vectorise with checks."""
+"""Iterations that C compilers unroll completely; longer loops are vectorised with checks."""
 
 
 def slower(now: Edited, source: Name, scope: TreeBody) -> Failed | None:
-    """Why building a thread's row in its place does not pay where threads do not run in step.
+    """Return why building a thread's row in place does not pay without lockstep execution, or None.
 
-    It does not if the row is small and filled by a loop that reads memory of others as well.
+    It does not if the row is small and filled by a loop that also reads other memory.
     """
     block = now.mem[source].block
     made = now.binder(block)
@@ -47,7 +46,7 @@ def slower(now: Edited, source: Name, scope: TreeBody) -> Failed | None:
 
 
 def _read_while_filling(now: Edited, item: Item, block: Name) -> Name | None:
-    """What a short loop reads from outside of its body, and from another block than it fills."""
+    """Return an array that a short loop reads from outside, in another block than it fills."""
     exp = item.stm.exp
     if not isinstance(exp, Loop) or not isinstance(exp.form, ForLoop):
         return None
@@ -67,6 +66,6 @@ def _read_while_filling(now: Edited, item: Item, block: Name) -> Name | None:
 
 
 def _is_outside(now: Edited, name: Name, scope: TreeBody) -> bool:
-    """Whether an array lies in memory that was made outside of a body."""
+    """True if an array's memory was allocated outside a body."""
     made = now.scope_of(now.mem[name].block)
     return made is None or made.depth < scope.depth

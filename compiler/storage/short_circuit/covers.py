@@ -1,10 +1,9 @@
-"""Many sets of cells as few, so that one proof keeps another set away from all of them.
+"""Cover many sets of cells by few, so that one proof separates another set from all of them.
 
-Hundreds of rows of one matrix are one or two blocks of rows. Neighbours become one set without
-loss. Sets of one shape, multiples of something apart, are covered by all such sets from the first
-to the last: these may be more cells, so where no proof is found, each half is tried.
-
-Covers can be covered again: what many attempts ask for is put together once, part by part.
+Hundreds of rows of one matrix form one or two blocks of rows. Adjacent sets are joined without
+loss. Sets of one shape, at multiples of a distance, are covered by the arithmetic progression from
+first to last: this may add cells, so each half is tried where no proof is found. Covers can be
+covered again: those of many attempts share their parts.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ P = TypeVar("P")
 
 @dataclass(frozen=True, slots=True)
 class Progression:
-    """Sets of one shape, at `start + k*unit` for some `k` from `first` to `last`, `step` apart."""
+    """Sets of one shape at `start + k*unit` for some `k` from `first` to `last`, `step` apart."""
 
     dims: Dims
     unit: Poly
@@ -37,7 +36,7 @@ class Progression:
     step: int
 
     def side(self, base: Cells) -> int:
-        """1 if it lies beyond where `base` begins, -1 before, 0 if neither can be said."""
+        """Return 1 if it lies beyond the start of `base`, -1 before, 0 if unknown."""
         start, count = _reduced(base.offset, self.unit)
         if start != self.start:
             return 0
@@ -46,7 +45,7 @@ class Progression:
 
 @dataclass(frozen=True, slots=True)
 class Cover(Generic[M]):
-    """Cells that hold those of all `members`; `halves` cover half of them, and are none for one."""
+    """Cells that contain those of all `members`; `halves` cover half of them, none for one."""
 
     cells: Cells
     count: int
@@ -56,7 +55,7 @@ class Cover(Generic[M]):
 
     @property
     def members(self) -> list[M]:
-        """What is covered, in the order in which halves are."""
+        """Covered members, in the order of halves."""
         found: list[M] = []
         waiting: list[Cover[M]] = [self]
         while waiting:
@@ -70,9 +69,9 @@ class Cover(Generic[M]):
 def covers(
     some: Sequence[Cover[M]], is_size: IsSize, base: Cells | None = None
 ) -> Sequence[Cover[M]]:
-    """Covers for all of some; those on one side of the set `base` are not covered with others.
+    """Cover all sets; those on different sides of the set `base` are kept apart.
 
-    `is_size`: whether a number is known not to be negative.
+    `is_size`: test whether a number is natural.
     """
     return some if len(some) == 1 else _in_lines(_joined(some, is_size), base)
 
@@ -81,7 +80,7 @@ def covers(
 
 
 def _joined(some: Sequence[Cover[M]], is_size: IsSize) -> list[Cover[M]]:
-    """The covers, those joined that follow each other in the first dimension."""
+    """Join covers that are adjacent in the first dimension."""
     same: dict[Cells, list[Cover[M]]] = {}
     for one in some:
         same.setdefault(one.cells, []).append(one)
@@ -111,7 +110,7 @@ def _joined(some: Sequence[Cover[M]], is_size: IsSize) -> list[Cover[M]]:
 
 
 def _alike(some: Sequence[Cover[M]]) -> Cover[M]:
-    """Covers of the same cells as one."""
+    """Combine covers of the same cells."""
     if len(some) == 1:
         return some[0]
     count = sum(one.count for one in some)
@@ -119,7 +118,7 @@ def _alike(some: Sequence[Cover[M]]) -> Cover[M]:
 
 
 def _one_after_the_other(chain: Sequence[Cover[M]]) -> Cover[M]:
-    """Neighbours as one."""
+    """Combine adjacent covers."""
     if len(chain) == 1:
         return chain[0]
     first, *rest = chain[0].cells.dims
@@ -135,7 +134,7 @@ def _one_after_the_other(chain: Sequence[Cover[M]]) -> Cover[M]:
 
 
 def _in_lines(some: Sequence[Cover[M]], base: Cells | None) -> list[Cover[M]]:
-    """The covers, those of one shape taken together that are multiples of something apart."""
+    """Combine covers of one shape at multiples of a distance."""
     lines = _Lines[M](base)
     left = [one for one in some if not lines.goes_on(one)]
     left = [one for one in left if not lines.fits(one)]
@@ -150,7 +149,7 @@ def _in_lines(some: Sequence[Cover[M]], base: Cells | None) -> list[Cover[M]]:
 
 
 class _Lines(Generic[M]):
-    """Lines in the making: apart by the side of `base` that they lie on."""
+    """Progressions under construction, separated by their side of `base`."""
 
     def __init__(self, base: Cells | None) -> None:
         self.base = base
@@ -159,17 +158,17 @@ class _Lines(Generic[M]):
         self._units: dict[Dims, dict[Poly, None]] = {}
 
     def covers(self) -> list[Cover[M]]:
-        """One cover for each line, and what is alone."""
+        """Return one cover per progression, and the remaining sets."""
         return [*map(_from_first_to_last, self._found.values()), *self.alone]
 
     def goes_on(self, one: Cover[M]) -> bool:
-        """Whether a cover is a line: then it is one of these."""
+        """Add a cover that is a progression; False if it is none."""
         if one.line is not None:
             self._put(one.line, one)
         return one.line is not None
 
     def fits(self, one: Cover[M]) -> bool:
-        """Whether a set is on a line that there is: then it is put there."""
+        """Add a set to an existing progression; False if it fits none."""
         for unit in self._units.get(one.cells.dims, ()):
             line = _point(one.cells, unit)
             if self._key(line) in self._found:
@@ -178,7 +177,7 @@ class _Lines(Generic[M]):
         return False
 
     def new(self, some: Sequence[Cover[M]], origin: Poly) -> list[Cover[M]]:
-        """Put sets on new lines through a cell, where two are on one; answers the other ones."""
+        """Start progressions through `origin` where two sets fit one; return the other sets."""
         there: list[Cover[M]] = []
         found: dict[object, list[tuple[Progression, Cover[M]]]] = {}
         for one in some:
@@ -210,7 +209,7 @@ class _Lines(Generic[M]):
 
 
 def _direction(distance: Poly) -> Poly:
-    """What a distance is a multiple of, and no number divides."""
+    """Return the primitive direction of a distance."""
     count = gcd(*distance.terms.values())
     if distance.terms[max(distance.terms)] < 0:
         count = -count
@@ -218,20 +217,20 @@ def _direction(distance: Poly) -> Poly:
 
 
 def _reduced(offset: Poly, unit: Poly) -> tuple[Poly, int]:
-    """An offset as a sum of one that all offsets so far apart have, and a multiple of the unit."""
+    """Split an offset into a canonical remainder and a multiple of the unit."""
     leading = max(unit.terms)
     count = offset.terms.get(leading, 0) // unit.terms[leading]
     return offset - unit * count, count
 
 
 def _point(cells: Cells, unit: Poly) -> Progression:
-    """A set as a line of one."""
+    """Return a set as a progression of one element."""
     start, count = _reduced(cells.offset, unit)
     return Progression(cells.dims, unit, start, count, count, 0)
 
 
 def _from_first_to_last(some: Sequence[tuple[Progression, Cover[M]]]) -> Cover[M]:
-    """All sets of a line between the first and the last, as far apart as need be."""
+    """Cover all sets of a progression, at the greatest common distance."""
     if len(some) == 1:
         return some[0][1]
     some = sorted(some, key=lambda each: (each[0].first, each[0].last))

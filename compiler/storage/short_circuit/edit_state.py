@@ -1,7 +1,7 @@
-"""What has been edited in a function so far: where arrays are now, and the order of statements.
+"""Edits made to a function so far: current bindings of arrays, and order of statements.
 
-`tree` is the function as it was, and the rest is changed by `edits.apply` only. `rebuilt` makes a
-program of both.
+`tree` is the original function; `edits.apply` alone changes the rest. `rebuilt` makes a program of
+both.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ _T = TypeVar("_T")
 
 
 class Edited:
-    """One function, as it is now."""
+    """One function in its current state."""
 
     def __init__(self, fun: ir.Function, said: Callable[[Name], str | None]) -> None:
-        """`said`: what the author of the program calls something; None if it has no name there."""
+        """`said`: source name of a variable, or None."""
         self.tree = tree_of(fun)
         self.said = said
         self.spell = Spelling(said, (param.name for param in fun.params), self._made)
         self.mem: dict[Name, ir.MemBind] = {}
-        """Where every array lives."""
+        """Current binding of every array."""
         self.members: dict[Name, list[Name]] = {}
-        """The arrays in a block, in order of text."""
+        """Arrays in a block, in order of text."""
         self.carried: dict[Name, list[TreeBody]] = {}
-        """Where a block is handed on as a value: as a body's result or a loop's first value."""
+        """Bodies that pass on a block, as a result or as a loop's initial value."""
         self.given: set[Name] = set()
-        """Blocks, and arrays, that functions are given: such a block holds nothing else."""
+        """Parameter blocks and arrays of functions: such a block holds nothing else."""
         self.gone: set[Name] = set()
-        """Blocks that nothing allocates, returns or carries any more."""
+        """Blocks no longer allocated, returned or carried."""
         self.renamed: dict[Name, Name] = {}
-        """Blocks that are others now."""
+        """Blocks replaced by others."""
         self.order: dict[TreeBody, tuple[Item, ...]] = {}
-        """The statements of bodies where some have moved, have been added or are gone."""
+        """Statements of bodies with moved, added or removed statements."""
         self.positions: dict[Item, int] = {}
-        """Where statements of these bodies are."""
+        """Positions of statements in these bodies."""
         self.added: dict[Name, Item] = {}
-        """Statements that are new, by what they bind."""
+        """New statements, by what they bind."""
         self.updates: dict[Item, ir.Stm] = {}
-        """What statements are now whose indices have got names."""
+        """Statements whose indices were replaced by names."""
         for name, kind in self.tree.types.items():
             mem = mem_of(kind)
             if mem is not None:
@@ -75,36 +75,36 @@ class Edited:
     # --- what is where ---
 
     def binder(self, name: Name) -> Item | None:
-        """The statement whose pattern or loop parameters a name is among."""
+        """Return the statement that binds a name, in its pattern or as a loop parameter."""
         return self.tree.binder.get(name) or self.added.get(name)
 
     def scope_of(self, name: Name) -> TreeBody | None:
-        """The body that a name is bound in; None if it is in none."""
+        """Return the body in which a name is bound, or None."""
         found = self.tree.scope_of.get(name)
         return self.added[name].scope if found is None and name in self.added else found
 
     def block(self, name: Name) -> Name:
-        """The block that a name stands for now."""
+        """Return the block that a name currently means."""
         while name in self.renamed:
             name = self.renamed[name]
         return name
 
     def array(self, name: Name) -> ir.Array:
-        """An array's type as it was; its memory may have changed since."""
+        """Return an array's original type; its memory may have changed."""
         found = self.tree.types[name]
         assert isinstance(found, ir.Array)
         return found
 
     def items(self, scope: TreeBody) -> tuple[Item, ...]:
-        """The statements of a body: the same object while none has moved."""
+        """Return the statements of a body: the same object while none has moved."""
         return self.order.get(scope, scope.items)
 
     def at(self, item: Item) -> int:
-        """The position of a statement in its body."""
+        """Return the position of a statement in its body."""
         return self.positions.get(item, item.stood)
 
     def path(self, item: Item) -> tuple[int, ...]:
-        """Where a statement is in the text: positions, from the outermost body on."""
+        """Return the positions of a statement and its parents, outermost first."""
         here: tuple[int, ...] = (self.at(item),)
         parent = item.scope.parent
         if parent is not None:
@@ -112,7 +112,10 @@ class Edited:
         return here
 
     def comes(self, name: Name) -> tuple[float, ...]:
-        """When a name comes to be: what a statement binds does after all that is inside of it."""
+        """Return a sort key of the time of binding.
+
+        A pattern is bound after everything inside its statement.
+        """
         item = self.binder(name)
         if item is None:
             return ()
@@ -120,11 +123,11 @@ class Edited:
         return self.path(item) if inside else (*self.path(item), math.inf)
 
     def users_in(self, name: Name, scope: TreeBody) -> Sequence[Item]:
-        """The statements of a body that use a name, or hold one that does."""
+        """Return the statements of a body that use a name, nested uses included."""
         return self.tree.users.get(name, {}).get(scope, ())
 
     def position(self, name: Name, scope: TreeBody) -> int | None:
-        """Where in `scope` a name is bound: -1 if further out, None if further in or elsewhere."""
+        """Return where in `scope` a name is bound: -1 further out, None further in or elsewhere."""
         found, item = self.scope_of(name), self.binder(name)
         if found is scope:
             return -1 if item is None or item.scope is not scope else self.at(item)
@@ -135,7 +138,7 @@ class Edited:
         return None
 
     def visible(self, name: Name, item: Item) -> bool:
-        """Whether a name is bound before a statement, in its body or around it."""
+        """True if a name is bound before a statement, in its body or around it."""
         found = self.scope_of(name)
         while item.scope is not found:
             if item.scope.parent is None:
@@ -147,7 +150,7 @@ class Edited:
     # --- back to a program ---
 
     def rebuilt(self) -> ir.Function:
-        """The function with everything where it is now."""
+        """Return the function in its current state."""
         fun, root = self.tree.fun, self.tree.root
         results = self._operands(fun.body.results)
         return replace(fun, body=ir.Body(self._stms(root), results, fun.body.prov))
@@ -167,7 +170,7 @@ class Edited:
         return stm if same and all(map(is_, pat, stm.pat)) else ir.Stm(pat, exp, stm.prov)
 
     def _calling(self, exp: ir.Exp) -> ir.Exp:
-        """A call with the blocks that it is given now."""
+        """Return a call with current blocks as arguments."""
         if not isinstance(exp, ir.Call):
             return exp
         args = self._operands(exp.args)
@@ -196,7 +199,7 @@ class Edited:
         return new
 
     def _kept(self, params: Sequence[ir.Param], values: Sequence[_T]) -> list[_T]:
-        """The values that belong to what is not gone."""
+        """Drop the values of removed blocks."""
         pairs = zip(params, values, strict=True)
         return [value for param, value in pairs if param.name not in self.gone]
 
@@ -204,7 +207,7 @@ class Edited:
         return tuple(self.block(x) if isinstance(x, str) else x for x in operands)
 
     def _return(self, kind: ir.Type, result: ir.KernelResult) -> ir.Type:
-        """The type of a kernel's result, which says where a row is if it said so before."""
+        """Return the type of a kernel's result, with its current binding if it had one."""
         return self._type(kind, result) if isinstance(result, str) else kind
 
     def _params(self, params: Sequence[ir.Param]) -> tuple[ir.Param, ...]:
@@ -215,7 +218,7 @@ class Edited:
         return param if kind is param.type else replace(param, type=kind)
 
     def _type(self, kind: ir.Type, name: Name) -> ir.Type:
-        """The type of an array, which says where it is now if it said so before."""
+        """Return an array's type with its current binding, if it had one."""
         if not isinstance(kind, ir.Array) or kind.mem is None or kind.mem is self.mem[name]:
             return kind
         return replace(kind, mem=self.mem[name])

@@ -1,7 +1,7 @@
-"""What an attempt that succeeds changes in a function, as values; all changes are made here.
+"""Edits of a function made by successful attempts, as values, and their application.
 
-A body keeps its statements but for those that move up and checks that go. Other arrays' memory
-stays as it is, so that what is known of them stays true.
+A body keeps its statements, except lifted ones and removed checks. Other arrays keep their memory,
+so that cached facts about them stay valid.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from compiler.storage.short_circuit.tree import Item, TreeBody
 
 @dataclass(frozen=True, slots=True)
 class BuildInPlace:
-    """Arrays have other memory, and statements move up in front of the one that creates them.
+    """Rebind arrays, and lift statements before the one that creates them.
 
-    Some of these may be new, if `update` is: the point, where its indices have got names.
+    Some of these are new if `update` is: the point, with its indices bound to names.
     """
 
     mem: Mapping[Name, MemBind]
     creation: Item
     lifted: tuple[Item, ...]
     emptied: tuple[Name, ...]
-    """Blocks that nothing is in any more, and that nothing allocates or returns."""
+    """Blocks that hold nothing any more, and are no longer allocated or returned."""
     update: tuple[Item, Stm] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TakeBlock:
-    """What is in a block that was allocated is in another block, at the same cells."""
+    """Move the contents of an allocated block to another block, at the same cells."""
 
     old: Name
     new: Name
@@ -41,9 +41,9 @@ class TakeBlock:
 
 @dataclass(frozen=True, slots=True)
 class StopCarrying:
-    """A loop carries a block no more: its parameter and result are the block that it starts with.
+    """Stop carrying a block: parameter and result become the block that the loop starts with.
 
-    The body hands the parameter on as it is.
+    The body must return the parameter unchanged.
     """
 
     loop: Item
@@ -54,7 +54,7 @@ class StopCarrying:
 
 @dataclass(frozen=True, slots=True)
 class RemoveCheck:
-    """A check that always holds goes."""
+    """Remove a check that always holds."""
 
     check: Item
 
@@ -63,7 +63,7 @@ Edit = BuildInPlace | TakeBlock | StopCarrying | RemoveCheck
 
 
 def apply(now: Edited, edit: Edit) -> None:
-    """Change the function."""
+    """Apply an edit to the function."""
     match edit:
         case BuildInPlace(mem, creation, lifted, emptied, update):
             now.mem.update(mem)
@@ -90,7 +90,7 @@ def apply(now: Edited, edit: Edit) -> None:
 
 
 def _rename(now: Edited, old: Name, new: Name) -> None:
-    """Let a block be another one; its arrays keep their index functions."""
+    """Replace a block by another; its arrays keep their index functions."""
     now.renamed[old] = new
     if old in now.given:
         now.given.add(new)
@@ -112,6 +112,6 @@ def _lift(now: Edited, lifted: Sequence[Item], creation: Item) -> None:
 
 
 def _order(now: Edited, scope: TreeBody, items: tuple[Item, ...], first: int) -> None:
-    """Let a body have these statements, where those in front of the first one have not moved."""
+    """Set the statements of a body; those before `first` have not moved."""
     now.order[scope] = items
     now.positions.update(zip(items[first:], count(first), strict=False))

@@ -1,9 +1,9 @@
-"""Checks of slices by LMADs that are proved to hold, and so are not made when the program runs.
+"""Remove checks of LMAD slices that provably hold.
 
-That a slice is inside of its array is a handful of inequalities. That no two of its elements are
-one cell is shown dimension by dimension: elements that differ first in dimension k are `s_k` or a
-multiple of it apart there, and what the later dimensions add on both sides never makes up for it.
-Each such step is a pair of LMADs that must not meet, with a proof as for short-circuiting.
+A slice lies inside its array if a few inequalities hold. Its elements are distinct cells dimension
+by dimension: elements that first differ in dimension k are a multiple of `s_k` apart there, which
+the later dimensions never compensate for. Each such step is a pair of disjoint LMADs, proved as for
+short-circuiting.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from compiler.storage.short_circuit.wording import called
 
 
 class Guards:
-    """The guards of one function."""
+    """Guards of one function."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Guards:
         ctx: Ctx,
         numbers: Iterator[int],
     ) -> None:
-        """`numbers`: those of the attempts to come."""
+        """`numbers`: numbers of future attempts."""
         self.numbers = numbers
         self.now = now
         self.terms = terms
@@ -50,7 +50,7 @@ class Guards:
         self.ctx = ctx
 
     def prove(self, scope: TreeBody) -> Iterator[Attempt]:
-        """Try to prove each guard in a body, and take away those that hold."""
+        """Try to prove each guard in a body, and remove those that hold."""
         for item in self.now.items(scope):
             for child in item.children:
                 yield from self.prove(child)
@@ -59,7 +59,10 @@ class Guards:
                 yield self._try(*guard, item)
 
     def _guard(self, item: Item) -> tuple[Fun, Context] | None:
-        """The guard that a statement asserts, and what else holds: `a || guard` if a does not."""
+        """Return the guard that a statement asserts, and the assumptions under which it does.
+
+        For `a || guard` that is the negation of `a`.
+        """
         exp = item.stm.exp
         cond: SE | None = exp.cond if isinstance(exp, Assert) else None
         known = NOTHING
@@ -121,7 +124,7 @@ class Guards:
     def _guarded(
         self, dims: tuple[Dim[Poly], ...], item: Item
     ) -> tuple[Name, Name, MemBind | None]:
-        """The slice that is guarded: its name, its array, and its place."""
+        """Return the guarded slice: its name, its array, and its binding."""
         mem = self.now.mem
         for later in self.now.items(item.scope)[self.now.at(item) + 1 :]:
             exp = later.stm.exp
@@ -136,7 +139,7 @@ class Guards:
     # --- what a guard says ---
 
     def _inside(self, length: Poly, lmad: Lmad[Poly], known: Context) -> Poly | None:
-        """What is not proved of that all cells are below a length."""
+        """Return the first unproved claim that all cells are below a length, or None."""
         prover = self.assumptions.prover((length,), known, lmad)
         lows, highs = [lmad.offset], [lmad.offset]
         for dim in lmad.dims:
@@ -152,7 +155,7 @@ class Guards:
         return next((claim for claim in claims if not self.assumptions.shows(prover, claim)), None)
 
     def _apart(self, dims: Sequence[Dim[Poly]], known: Context) -> Iterator[Obligation]:
-        """For each dimension: elements that differ there first are different cells."""
+        """Yield for each dimension that elements which first differ there are distinct cells."""
         for k, dim in enumerate(dims):
             rest = tuple(dims[k + 1 :])
             ahead = Lmad(dim.stride, (Dim(dim.size - 1, dim.stride), *rest))
@@ -164,7 +167,7 @@ class Guards:
 
 
 def _unproved(obligation: Obligation, spell: Callable[[Poly], str]) -> str:
-    """Why a step is no proof, as the second half of a sentence; "" if it is one."""
+    """Return why a step is unproved, as the second half of a sentence; "" if it is proved."""
     match obligation.verdict:
         case Overlap():
             return "it is not proved for all values"

@@ -1,8 +1,8 @@
-"""In-place maps (thesis 6.9): a kernel writes over what it reads, if nobody else needs that.
+"""In-place maps (thesis 6.9): let a kernel overwrite its input if nothing else needs it.
 
-A map whose threads each read the very cell that they would write, of an array that is used for the
-last time, needs no second block. In a loop the block then stays the same in all iterations, and is
-carried no more. A copy of an array that is used for the last time is that array.
+A map whose threads each read just the cell that they write, of an array used for the last time,
+needs no second block. In a loop the block then stays the same in all iterations, and is no longer
+carried. A copy of an array used for the last time becomes that array.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Aliases = Callable[[Name], frozenset[Name]]
 
 
 def candidates(now: Edited, terms: Terms, item: Item, carried: bool) -> Iterator[tuple[Name, Name]]:
-    """Results of a statement, each with an array whose place it could take.
+    """Yield results of a statement, each with an array whose place it could take.
 
-    `carried`: whether loops carry the blocks of these arrays, or not.
+    `carried`: consider arrays in blocks that loops carry, or the others.
     """
     exp = item.stm.exp
     if isinstance(exp, ir.Copy):
@@ -55,7 +55,7 @@ def candidates(now: Edited, terms: Terms, item: Item, carried: bool) -> Iterator
 def _filled(
     now: Edited, terms: Terms, item: Item, exp: ir.Loop, carried: bool
 ) -> Iterator[tuple[Name, Name]]:
-    """Results of a loop that fills a new array, each with an array that the loop reads."""
+    """Yield results of a loop that fills a new array, each with an array that the loop reads."""
     body = item.children[0]
     for start in exp.init:
         if not isinstance(start, str) or start not in now.mem:
@@ -77,7 +77,7 @@ def _filled(
 
 
 def _read_at(scope: TreeBody, thread: tuple[ir.Var, ...]) -> Iterator[Name]:
-    """The arrays that a body indexes by the thread, and by nothing else."""
+    """Yield the arrays that a body indexes by exactly the thread's index."""
     for item in all_items(scope):
         exp = item.stm.exp
         if isinstance(exp, ir.Index) and exp.at == thread:
@@ -85,7 +85,7 @@ def _read_at(scope: TreeBody, thread: tuple[ir.Var, ...]) -> Iterator[Name]:
 
 
 def _alike(now: Edited, terms: Terms, new: Name, old: Name) -> bool:
-    """Whether two arrays lie in the same way in different blocks of one kind."""
+    """True if two arrays have equal layouts in different blocks of one kind."""
     mine, theirs = now.mem[new], now.mem[old]
     if mine.block == theirs.block or now.tree.types[mine.block] != now.tree.types[theirs.block]:
         return False
@@ -104,9 +104,9 @@ def _alike(now: Edited, terms: Terms, new: Name, old: Name) -> bool:
 
 
 def _fits(now: Edited, terms: Terms, new: Name, made: ir.Alloc, block: Name) -> bool:
-    """Whether all of the memory made for `new` fits into a block that holds an array like it.
+    """True if the memory allocated for `new` fits into a block that holds an array like it.
 
-    Memory may be larger than `new`, which is built in the place of a part of something then.
+    It may exceed `new`, if that is built as a part of something.
     """
     others = [Poly.product(now.array(new).shape)]
     other = now.binder(block)
@@ -117,7 +117,7 @@ def _fits(now: Edited, terms: Terms, new: Name, made: ir.Alloc, block: Name) -> 
 
 
 def nobody_needs(now: Edited, aliases: Aliases, block: Name, item: Item) -> None:
-    """Condition 6: after a statement, nothing in a block is used. Raises Failed."""
+    """Check condition 6: nothing in a block is used after a statement. Raises Failed."""
     scope = item.scope
     while True:
         _not_after(now, block, scope, item)
@@ -145,7 +145,7 @@ def _not_after(now: Edited, block: Name, scope: TreeBody, item: Item) -> None:
 
 
 def _owned(now: Edited, aliases: Aliases, block: Name, scope: TreeBody) -> None:
-    """The block may be overwritten when its arrays are used no more."""
+    """Check that the block may be overwritten once its arrays are dead. Raises Failed."""
     binder = now.binder(block)
     if binder is None:
         for param in now.tree.fun.params:
@@ -197,7 +197,7 @@ def _is_in(kind: ir.Array, block: Name) -> bool:
 
 
 def _first_value(now: Edited, aliases: Aliases, start: Name, loop: Item) -> None:
-    """What a loop starts with is used neither in it nor after it."""
+    """Check that a loop's initial value is used neither in it nor after it. Raises Failed."""
     body = loop.children[0]
     if len(now.carried.get(start, ())) != 1:
         raise Failed(
@@ -224,7 +224,7 @@ def _first_value(now: Edited, aliases: Aliases, start: Name, loop: Item) -> None
 
 
 def is_carried(now: Edited, array: Name) -> bool:
-    """Whether the block of an array is what a loop hands from one iteration to the next."""
+    """True if a loop carries the array's block from one iteration to the next."""
     block = now.mem[array].block
     binder = now.binder(block)
     return (
@@ -235,7 +235,7 @@ def is_carried(now: Edited, array: Name) -> bool:
 
 
 def unchanged_blocks(now: Edited, item: Item) -> list[tuple[Name, Name, Name]]:
-    """Blocks that a loop need not carry: parameter, result, and the block that they always are."""
+    """Return blocks that a loop need not carry: parameter, result, and their constant value."""
     exp = item.stm.exp
     if not isinstance(exp, ir.Loop):
         return []

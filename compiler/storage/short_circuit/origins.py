@@ -1,6 +1,6 @@
-"""Where the facts of a proof come from: a size, a loop, a kernel, a branch, a check, arithmetic.
+"""Trace the facts of a proof to sizes, loops, kernels, branches, checks and arithmetic.
 
-Made for the reader of a proof only; the proofs themselves do without.
+For readers of a proof only; the proofs do not use it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _FOLLOWS = "known at this place"
 
 
 class Origins:
-    """What one function's facts come from, by polynomial.
+    """Origins of one function's facts, by polynomial.
 
-    Made from the function as it was before any attempt: checks that are proved go away.
-    `more` are names that the attempts gave to minima, maxima and quotients.
+    Computed from the function before any attempt, since proved checks are removed. `more` are atoms
+    that the attempts introduced.
     """
 
     def __init__(self, assumptions: Assumptions, more: Atoms) -> None:
@@ -43,12 +43,12 @@ class Origins:
                 self._note(fact, "by the meaning of minimum, maximum and division", _NOWHERE)
 
     def factor(self, name: Name) -> Factor:
-        """A name as the data of answers: itself, or the operation that it stands for."""
+        """Return the form of a name in answers: itself, or the operation that it stands for."""
         atoms = self._assumptions.terms.atoms
         return atoms.factor(name) if name in atoms else self._more.factor(name)
 
     def of(self, facts: Facts, write: Lmad[Poly], use: Lmad[Poly]) -> list[Json]:
-        """For each of the facts, in order: `why` in a few words, `src` the spans it is from."""
+        """Return for each fact, in order: `why` in a few words, `src` its source spans."""
         known = self._found
         if facts.equalities:
             known = {facts.normal(fact): origin for fact, origin in reversed(known.items())}
@@ -61,7 +61,7 @@ class Origins:
         return found
 
     def spans(self, *names: Name) -> list[list[int | str]]:
-        """Where in the user's text arrays are made, each span once."""
+        """Return the source spans that create the arrays, each once."""
         found: dict[Span, None] = {}
         for name in names:
             item = self._assumptions.now.binder(name)

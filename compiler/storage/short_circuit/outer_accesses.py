@@ -1,6 +1,6 @@
-"""Accesses as they look from outside of a loop, kernel or branch, and in its other iterations.
+"""Aggregate accesses over loops, kernels and branches, and over other iterations.
 
-What depends on values computed inside is taken to be all of the array that is gone through.
+An access that depends on values computed inside is widened to the whole array.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _Key = tuple[TreeBody, Lmad[Poly], int]
 
 
 class OutsideViews:
-    """How the accesses of bodies look from outside; found out once for all attempts."""
+    """Aggregated accesses of bodies, cached across attempts."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class OutsideViews:
         summaries: Summaries,
         checked: Context = NOTHING,
     ) -> None:
-        """`checked`: what else holds, in one attempt, where one access is asked about."""
+        """`checked`: further facts of one attempt, for single accesses."""
         self._terms = terms
         self._assumptions = assumptions
         self._checked = checked
@@ -40,7 +40,7 @@ class OutsideViews:
         self._own: dict[_Key, Lmad[Poly] | None] = {}
 
     def leave(self, access: Access, scope: TreeBody, over: Sequence[Range]) -> Access:
-        """The access over all values of some indices."""
+        """Aggregate an access over all values of some indices."""
         found = self._leave(access, scope, over, NOTHING)
         if found is access or found.lost is None or self._checked is NOTHING:
             return found
@@ -60,11 +60,11 @@ class OutsideViews:
         return with_lmad(access, None, lost)
 
     def left(self, some: Uses, scope: TreeBody, over: Sequence[Range]) -> Uses:
-        """What is touched over all values of a body's indices."""
+        """Aggregate the accesses of a body over all values of its indices."""
         return some.left(lambda use: self._leave(use, scope, over, NOTHING))
 
     def _lost(self, lmad: Lmad[Poly], scope: TreeBody, fixed: Iterable[Range]) -> Name:
-        """A name that cells depend on and that means nothing outside of a scope; "" if none."""
+        """Return a name in the cells that is not in scope outside; "" if none."""
         names = {one.name for one in fixed}
         inside = (x for x in sorted(lmad.names()) if x not in names and self._bound_in(x, scope))
         return next(inside, "")
@@ -72,9 +72,9 @@ class OutsideViews:
     def _outside(
         self, lmad: Lmad[Poly], scope: TreeBody, over: Sequence[Range], more: Context
     ) -> Lmad[Poly] | None:
-        """Cells for all values of some indices; None if no LMAD has them that means any outside.
+        """Aggregate cells over all values of some indices; None if no LMAD in outer names has them.
 
-        `more` is known beside what the program says there.
+        `more` holds besides the facts of the program.
         """
         key = scope, lmad, len(over)
         kept = self._kept if more is NOTHING else self._own
@@ -88,20 +88,20 @@ class OutsideViews:
         return kept[key]
 
     def _inside(self, lmad: Lmad[Poly], scope: TreeBody) -> bool:
-        """Whether an index function mentions what is bound in a scope."""
+        """True if an index function mentions a name bound in a scope."""
         return any(self._bound_in(name, scope) for name in lmad.names())
 
     def _bound_in(self, name: Name, scope: TreeBody) -> bool:
-        """Whether a name is bound in a scope or further inside."""
+        """True if a name is bound in a scope or further inside."""
         found = self._terms.scope(name)
         return found is not None and found.depth >= scope.depth
 
     def others(
         self, use: Access, scope: TreeBody, over: Sequence[Range], only_later: bool
     ) -> Iterable[tuple[Access, str, Context]]:
-        """What other iterations touch: those that agree on the first indices, for each of them.
+        """Yield the use in other iterations, by the first index that differs.
 
-        With it which they are, and that there are any.
+        Each comes with a description, and the fact that there are such iterations.
         """
         if not over:
             yield self.leave(use, scope, ()), "other", NOTHING
@@ -126,7 +126,7 @@ class OutsideViews:
         side: Range,
         inner: Sequence[Range],
     ) -> Access:
-        """The use with one index in another range, and all values of those inside of it."""
+        """Return the use with one index in another range, aggregated over the inner ones."""
         if use.lmad is None:
             return use
         names = {one.name for one in fixed}

@@ -1,8 +1,8 @@
-"""The points where an array is put into its place, and the attempts to build it there (thesis 6.2).
+"""Find the points where an array is copied into place, and try to build it there (thesis 6.2).
 
-An update with an array, a part of a concatenation or array literal, a copy, a kernel's result.
-Outer bodies come before inner ones and the last point before the first, so that an array that is
-put into an array that is put into a third one ends up in the third.
+A point is an update with an array, an operand of a concatenation or array literal, a copy, or a
+kernel's result. Outer bodies come before inner ones and the last point before the first, so that an
+array nested in others ends up in the outermost.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ from compiler.storage.short_circuit.tree import Item, TreeBody
 from compiler.storage.short_circuit.wording import both, called
 
 _HINTS = 32
-"""Changes by the author that are tried in one function: each takes a proof, and who makes one of
-them compiles again."""
+"""Maximum number of source changes tried per function: each takes a proof, and following one
+means another compilation."""
 
 
 @dataclass(frozen=True, slots=True)
 class CircuitPoint:
-    """Where `source` goes into its place in `destination`: at statement `end` of `scope`.
+    """A point: `source` goes into its place in `destination` at statement `end` of `scope`.
 
-    A body's result number `given` goes there at the end, which is the number of statements.
+    Result `given` of a body goes there at its end, `end` being the number of statements.
     """
 
     rule: Rule
@@ -69,20 +69,17 @@ class CircuitPoint:
     item: Item
     given: int | None = None
     row: tuple[Poly, ...] = ()
-    """Computed indices of the place, which may be outside: then nothing is written."""
+    """Computed indices of the place; out of bounds, nothing is written."""
     beside: tuple[Poly, ...] = ()
-    """How many rows of the destination come before and after it: the place is inside if there are
-    no less than none, which may be checked only later."""
+    """Numbers of rows before and after the place, which is in bounds if these are natural; that
+    may be checked only later."""
     dims: tuple[ir.DimIndex, ...] = ()
-    """An update's, with names for indices that are no polynomials."""
+    """Indices of an update, with names for those that are no polynomials."""
     new: tuple[Item, ...] = ()
-    """The statements that give these names."""
+    """The statements that bind these names."""
 
     def update(self, lifted: Sequence[Item]) -> tuple[Item, ir.Stm] | None:
-        """An update that gets other indices: names that are bound now.
-
-        Nothing binds the name of an index that no cell depends on, such as that of an empty row.
-        """
+        """Return an update whose indices are replaced by names bound now; others stay."""
         old = self.item.stm
         if not isinstance(old.exp, ir.Update):
             return None
@@ -99,11 +96,11 @@ class CircuitPoint:
 
 
 class Forced(Exception):
-    """The attempt that was to succeed has: the function is as if condition 5 or 6 had held."""
+    """The forced attempt was made: the function is as if conditions 5 and 6 had held."""
 
 
 class Shortcut:
-    """Short-circuiting of one function."""
+    """Short-circuits one function."""
 
     def __init__(
         self,
@@ -114,11 +111,10 @@ class Shortcut:
         budget: Budget | None = None,
         numbers: Iterator[int] | None = None,
     ) -> None:
-        """`given`: what else holds in the function.
+        """`given`: additional facts in the function.
 
-        `forced`: the number of an attempt that is made whatever it overwrites, and the last one:
-        `run` raises Forced then, if nothing else is in its way. `budget`: what proofs for the whole
-        program may take.
+        `forced`: number of the last attempt, made regardless of what it overwrites: `run` raises
+        Forced then, if no other condition fails. `budget`: proof steps for the whole program.
         """
         self.ctx = ctx
         self.now = Edited(fun, ctx.names.said)
@@ -128,17 +124,17 @@ class Shortcut:
         self.numbers = numbers or count()
         self.forced = forced
         self.tried = 0
-        """Changes by the author that were tried, to offer them."""
+        """Number of source changes tried for hints."""
         self.inside: set[Name] = set()
-        """Arrays that are parts of others now, or as large as theirs only by a check: that they fit
-        is checked where they are created."""
+        """Arrays that became parts of others, or whose sizes hold by a check: checked to fit
+        when created."""
         self.beside: dict[Name, tuple[Poly, ...]] = {}
-        """For arrays that are parts of others now: sizes that must not be negative."""
+        """Sizes that must be natural, for arrays that became parts of others."""
         self.meanings = Meanings(fun.body.stms, self.now.block)
         self.summaries = Summaries(self.now)
 
     def run(self) -> ir.Function:
-        """All attempts; the function with what came of them."""
+        """Make all attempts; return the resulting function."""
         overwriting = not self._off(IN_PLACE_MAP)
         if overwriting:
             self._overwriting(self.now.tree.root, True)
@@ -165,10 +161,10 @@ class Shortcut:
     # --- in-place maps ---
 
     def _overwriting(self, scope: TreeBody, carried: bool) -> None:
-        """In-place maps, inner bodies first.
+        """Try in-place maps, inner bodies first.
 
-        First those that write over what a loop carries, so that its memory is one block, then, when
-        all that can be built in its place is, the others.
+        First those that overwrite loop-carried arrays, so that their memory is one block; the
+        others once everything else is built in place.
         """
         if scope.kind == "operator":
             return
@@ -182,7 +178,7 @@ class Shortcut:
                 self.summaries.forget()
 
     def _overwrite(self, item: Item, carried: bool) -> None:
-        """Let the results of a kernel take the places of arrays that it reads for the last time."""
+        """Try to let a kernel's results take the places of arrays that it reads last."""
         done: set[Name] = set()
         for name, array in in_place.candidates(self.now, self.terms, item, carried):
             target = self.now.mem[array]
@@ -200,9 +196,9 @@ class Shortcut:
                     done |= {name, target.block}
 
     def _overwritable(self, attempt: Attempt, block: Name, item: Item) -> None:
-        """A result of a statement may take the place of what is in a block. Raises Failed.
+        """Check that a statement's result may take over a block. Raises Failed.
 
-        With what the author can do about it only if all else is well.
+        Gives a hint only if all else is well.
         """
         self._afford(attempt)
         changeable = self._needed(block, item)
@@ -228,7 +224,7 @@ class Shortcut:
             raise changeable
 
     def _needed(self, block: Name, item: Item) -> Failed | None:
-        """Why a block is still needed, if its author can change that. Raises Failed if not."""
+        """Return why a block is still needed, if the author can change that. Raises Failed."""
         try:
             in_place.nobody_needs(self.now, self.meanings.of, block, item)
         except Failed as failed:
@@ -242,11 +238,11 @@ class Shortcut:
         return None
 
     def _is_made_up(self, block: Name) -> bool:
-        """Whether the loop that carries a block is none that the author wrote."""
+        """True if the loop that carries a block is compiler-generated."""
         return self.ctx.loops.isdisjoint(self.now.tree.binder[block].stm.prov)
 
     def _renamed(self, name: Name, block: Name) -> dict[Name, ir.MemBind]:
-        """The places of all arrays that share a block with `name`, in another block."""
+        """Rebind all arrays that share a block with `name` to another block."""
         mem = self.now.mem
         return {
             other: ir.MemBind(block, mem[other].lmad) for other in self.now.members[mem[name].block]
@@ -264,7 +260,7 @@ class Shortcut:
         self.ctx.commit(IN_PLACE_MAP, attempt.prov, missed, attempt.number)
 
     def _reuse(self, attempt: Attempt) -> bool:
-        """Give the result the block of what it overwrites; whether there was fuel for it."""
+        """Give the result the block that it overwrites; False if fuel has run out."""
         name, array = attempt.source, attempt.destination
         source, destination = both(self.now, name, array)
         because = sentence(
@@ -286,14 +282,14 @@ class Shortcut:
         return True
 
     def _bytes(self, prim: Prim, count: Poly) -> Poly:
-        """A number of elements in bytes: in the function's sizes if it can, as they are spelt."""
+        """Return a number of elements in bytes, in the function's sizes if possible."""
         normal = self.terms.normal(count)
         plain = count if any(name in self.terms.atoms for name in normal.names()) else normal
         spelt = {name: Poly.var(self.now.spell.number(name)) for name in sorted(plain.names())}
         return plain.subst(spelt) * BYTES[prim]
 
     def _amount(self, sizes: tuple[Poly, ...]) -> str:
-        """Numbers of bytes as text, such as `4*n*m B`."""
+        """Format numbers of bytes, such as `4*n*m B`."""
         return " or ".join(dict.fromkeys(f"{size} B" for size in sizes))
 
     def _off(self, rule: Rule) -> bool:
@@ -302,7 +298,7 @@ class Shortcut:
     # --- points ---
 
     def _results(self, scope: TreeBody) -> None:
-        """A kernel's results that are arrays, beside those of reductions and scans."""
+        """Attempt the array results of a kernel, except those of reductions and scans."""
         item = scope.parent
         if item is None or scope.kind != "kernel" or isinstance(item.stm.exp, ir.SegHist):
             return
@@ -322,7 +318,7 @@ class Shortcut:
                 self._rows(scope, param.name, result, k, item)
 
     def _rows(self, scope: TreeBody, name: Name, write: ir.Write, given: int, item: Item) -> None:
-        """Arrays that a kernel puts at computed indices of an array."""
+        """Attempt arrays that a kernel writes at computed indices."""
         full = self.now.mem[name]
         for at, value in reversed(write.writes):
             if isinstance(value, str) and len([v for _, v in write.writes if v == value]) == 1:
@@ -366,9 +362,9 @@ class Shortcut:
                     self._try(point, target)
 
     def _name(self, se: ir.SE, item: Item, new: list[Item]) -> ir.SE:
-        """An index, or a name for one that is no polynomial, or may wrap.
+        """Return an index, or a name for one that is no polynomial or may wrap.
 
-        It is bound if the attempt succeeds.
+        The name is bound if the attempt succeeds.
         """
         poly = poly_of(se)
         if poly is not None and self.terms.is_read_so(poly, se):
@@ -382,7 +378,7 @@ class Shortcut:
     def _parts(
         self, full: ir.MemBind, exp: ir.Concat | ir.ArrayLit
     ) -> Iterator[tuple[Name, ir.MemBind, tuple[Poly, ...]]]:
-        """The arrays with their places, and with what is beside them."""
+        """Yield the operands with their places, and the sizes before and after them."""
         if isinstance(exp, ir.ArrayLit):
             for k, elem in enumerate(exp.elems):
                 if isinstance(elem, str):
@@ -411,7 +407,7 @@ class Shortcut:
         return attempt
 
     def _reshaped(self, name: Name) -> Name:
-        """The array that it is another shape of: behind a check, sizes may have other names."""
+        """Return the array of which it is a reshape: after a check, sizes may have other names."""
         item = self.now.binder(name)
         while item is not None and isinstance(item.stm.exp, ir.Rearrange | ir.Reshape):
             name = item.stm.exp.array
@@ -419,7 +415,7 @@ class Shortcut:
         return name
 
     def _try(self, point: CircuitPoint, target: ir.MemBind) -> None:
-        """Build the array there if that is safe."""
+        """Build the array in place if that is safe."""
         if self._off(point.rule):
             return
         mine = self.now.mem[point.source]
@@ -433,7 +429,7 @@ class Shortcut:
         except Failed as failed:
             late = plan.late
             if late is not None and late.refusal is Refusal.USED_AGAIN:
-                # What the author can do about it has been tried: all else has to hold as well.
+                # The author's change has been assumed: all other conditions must hold as well.
                 tried = failed is late and point.rule is not COPY
                 failed = late if tried else Failed(late.refusal, late.because)
             self._refuse(attempt, failed)
@@ -446,7 +442,7 @@ class Shortcut:
     def _creation(
         self, point: CircuitPoint, target: ir.MemBind, attempt: Attempt, plan: Projection
     ) -> Item:
-        """What creates the array, if that can be done in its place. Raises Failed."""
+        """Return the statement that creates the array, if it may do so in place. Raises Failed."""
         self._afford(attempt)
         if point.rule is KERNEL_RESULT:
             slower = costs.slower(self.now, point.source, point.scope)
@@ -479,7 +475,7 @@ class Shortcut:
         return creation
 
     def _afford(self, attempt: Attempt) -> None:
-        """There are steps left for proofs: else the user is told, once. Raises Failed."""
+        """Check that proof steps are left; remarks once if not. Raises Failed."""
         budget = self.assumptions.budget
         if not budget.is_spent:
             return
@@ -496,7 +492,7 @@ class Shortcut:
         self.ctx.commit(attempt.rule, attempt.prov, missed, attempt.number)
 
     def _words(self, attempt: Attempt, done: bool) -> str:
-        """What happens to the source, as a sentence without its end."""
+        """Describe what happens to the source, as a sentence without its full stop."""
         source, destination = both(self.now, attempt.source, attempt.destination)
         if attempt.rule is KERNEL_RESULT:
             how = f"builds {source} in" if done else f"copies {source} into"
@@ -541,7 +537,7 @@ class Shortcut:
     def _available(
         self, plan: Projection, point: CircuitPoint, target: ir.MemBind, creation: Item
     ) -> None:
-        """The place can be computed where the source is created, and is inside the destination."""
+        """Check that the place is known at the creation, and in bounds. Raises Failed."""
         if creation.scope is not point.scope:
             raise plan.built_otherwise(point.source)
         names = set(target.lmad.names()) | {target.block}
@@ -561,16 +557,16 @@ class Shortcut:
         self._has_room(plan, point, creation)
 
     def _beside(self, point: CircuitPoint) -> tuple[Poly, ...]:
-        """Sizes beside the place, and beside those that it is a part of."""
+        """Return the sizes before and after the place, and those of its enclosing places."""
         found = (*point.beside, *self.beside.get(point.destination, ()))
         return tuple(
             dict.fromkeys(size for size in found if (size.constant or 0) < 0 or size.names())
         )
 
     def _has_room(self, plan: Projection, point: CircuitPoint, creation: Item) -> None:
-        """What is beside the place is of no negative size, as far as is known at the creation.
+        """Check that these sizes are natural, as far as known at the creation. Raises Failed.
 
-        If it is checked later, the check is made earlier.
+        Lifts checks that come later.
         """
         claims = [self.terms.normal(size) for size in self._beside(point)]
         missing = self._negative(plan, point, creation, claims)
@@ -595,7 +591,7 @@ class Shortcut:
         creation: Item,
         claims: Sequence[Poly],
     ) -> Poly | None:
-        """The first of some sizes that may be negative where the source is created."""
+        """Return the first size that may be negative at the creation."""
         known = self.assumptions.in_front(creation)
         known = known.plus(self.assumptions.checked(plan.lifted))
         claims = [claim for claim in claims if not self.assumptions.is_size(claim, known)]
@@ -606,7 +602,7 @@ class Shortcut:
         return self.assumptions.unproved(claims, known, where)
 
     def _sizes(self, creation: Item, claims: Sequence[Poly]) -> Iterator[Poly]:
-        """Sizes of the arrays that are there before a statement, if they have to do with claims."""
+        """Yield sizes of arrays that exist before a statement, if related to the claims."""
         now = self.now
         names = set[Name]().union(*(size.names() for size in claims))
         for name in now.mem:
@@ -616,7 +612,10 @@ class Shortcut:
                         yield size
 
     def _inside(self, plan: Projection, point: CircuitPoint, creation: Item) -> None:
-        """Computed indices are those of elements: else the row is written nowhere."""
+        """Check that computed indices are in bounds: otherwise the row is not written.
+
+        Raises Failed.
+        """
         shape = self.now.array(point.destination).shape
         known = self.assumptions.in_front(creation)
         known = known.plus(self.assumptions.checked(plan.lifted))
@@ -633,14 +632,14 @@ class Shortcut:
             raise Failed(Refusal.OUTSIDE, because, missing=(missing,))
 
     def _in_scope(self, name: Name, array: Name, plan: Projection) -> bool:
-        """Whether a name can be used where an array is bound."""
+        """True if a name can be used where an array is bound."""
         at, item = self.now.tree.binder[array], plan.binder(name)
         return item is at or item in plan.lifted or self.now.visible(name, at)
 
     def _checked(
         self, plan: Projection, point: CircuitPoint, creation: Item, names: set[Name]
     ) -> None:
-        """Checks that the place is inside of the array come first."""
+        """Lift the bounds checks of the place."""
         between = self.now.items(point.scope)[self.now.at(creation) : point.end]
         exp = point.item.stm.exp
         mentioned = {name for name in names if name != self.now.mem[point.destination].block}
@@ -658,7 +657,7 @@ class Shortcut:
             return
         fits = not isinstance(exp, ir.Update) or self._fits(plan, point, creation)
         if not fits or point.destination in self.inside:
-            # Any of them may be the one that says so.
+            # Any of them may be the bounds check.
             stuck = self._first(plan, point, creation, left)
             if stuck is not None:
                 raise stuck
@@ -670,7 +669,7 @@ class Shortcut:
         creation: Item,
         checks: Sequence[Item],
     ) -> Failed | None:
-        """Lift checks in front of the creation; why one cannot be."""
+        """Lift checks before the creation; return why one cannot be lifted."""
         stuck: Failed | None = None
         for check in checks:
             try:
@@ -682,7 +681,7 @@ class Shortcut:
         return stuck
 
     def _fits(self, plan: Projection, point: CircuitPoint, creation: Item) -> bool:
-        """Whether what is checked before the creation shows that the slice is inside."""
+        """True if the checks before the creation prove the slice in bounds."""
         known = self.assumptions.in_front(creation)
         known = known.plus(self.assumptions.checked(plan.lifted))
         shape = self.now.array(point.destination).shape

@@ -1,8 +1,8 @@
-"""The projected index functions: where an array and all its views are if it is built in place.
+"""Projected index functions: the bindings of an array and its views if it is built in place.
 
-From the array at the point back to the statement that creates it, undoing views (thesis 6.4.1);
-then forwards again, so that every array in the same block gets its new place. A branch creates an
-array if both of its bodies do.
+Works from the point back to the creating statement, inverting views (thesis 6.4.1), then forwards
+again, so that every array in the same block gets its new place. A branch creates an array if both
+of its bodies do.
 """
 
 from __future__ import annotations
@@ -38,41 +38,41 @@ _MOVABLE = (
     ir.Iota,
     ir.Replicate,
 )
-"""Statements that an author can move up in front of an array that they do not use."""
+"""Statements that an author can move up before an array that they do not use."""
 
 
 class Projection:
-    """What changes if an attempt succeeds."""
+    """The changes of a successful attempt."""
 
     def __init__(
         self, now: Edited, terms: Terms, assumptions: Assumptions, new: Iterable[Item] = ()
     ) -> None:
-        """`new`: statements that are in no body yet, which give the place's indices names."""
+        """`new`: statements in no body yet, which bind the place's indices."""
         self.named = {item.stm.pat[0].name: item for item in new}
         self.now = now
         self.terms = terms
         self.assumptions = assumptions
         self.new: dict[Name, ir.MemBind] = {}
-        """The new places of the source and of all arrays in its block."""
+        """New bindings of the source and of all arrays in its block."""
         self.blocks: list[Name] = []
-        """The blocks that nothing is in any more."""
+        """Blocks that hold nothing any more."""
         self.allocations: list[Item] = []
         self.lifted: list[Item] = []
-        """Statements that move up in front of the creation, in order."""
+        """Statements lifted before the creation, in order."""
         self.sizes: set[Name] = set()
-        """Names of sizes that a check says are equal."""
+        """Names of sizes that a check equates."""
         self.late: Failed | None = None
-        """What the author can change if all else is well, such as that it is used afterwards."""
+        """Failure that the author can avoid if all else is well, such as a later use."""
         self.earlier: list[str] = []
-        """What the author would have to compute before the array is made."""
+        """Names that the author would have to compute before the array is created."""
 
     def edit(self, creation: Item, update: tuple[Item, ir.Stm] | None) -> BuildInPlace:
-        """All of it as one change of the function."""
+        """Return the changes as one edit."""
         lifted, blocks = tuple(self.lifted), tuple(self.blocks)
         return BuildInPlace(self.new, creation, lifted, blocks, update)
 
     def binder(self, name: Name) -> Item | None:
-        """The statement that binds a name, also if it is new."""
+        """Return the statement that binds a name, new ones included."""
         return self.named.get(name) or self.now.binder(name)
 
     # --- conditions 1 to 3 ---
@@ -80,10 +80,10 @@ class Projection:
     def build(
         self, scope: TreeBody, end: int, source: Name, target: ir.MemBind, given: int | None = None
     ) -> Item:
-        """Let `source`, which is in place at statement `end` of `scope`, be built at `target`.
+        """Project `source`, in place at statement `end` of `scope`, to `target`.
 
-        `given`: the result of the body that it is. Answers the statement that creates it.
-        Errors: `Failed` with the reason why it cannot be.
+        `given`: the result of the body that it is. Returns the creating statement. Errors: `Failed`
+        with the reason.
         """
         now = self.now
         block = now.mem[source].block
@@ -125,7 +125,7 @@ class Projection:
         return creation
 
     def built_otherwise(self, name: Name) -> Failed:
-        """The failure of an attempt whose array is not seen to be built in one way only."""
+        """Return the failure of an array that is not evidently built in one way only."""
         because = f"{self._called(name)} is built in the same memory in another way."
         return Failed(Refusal.BUILT_OTHERWISE, because)
 
@@ -133,7 +133,7 @@ class Projection:
         return called(self.now, name)
 
     def _own_block(self, block: Name, what: str) -> None:
-        """Functions are given arrays in blocks of their own, and make such."""
+        """Check that no call creates the block: functions take and return separate blocks."""
         binder = self.now.binder(block)
         if binder is not None and isinstance(binder.stm.exp, ir.Call):
             how = f"made by `{base_of(binder.stm.exp.fun)}`"
@@ -159,7 +159,7 @@ class Projection:
     def _unused(
         self, scope: TreeBody, end: int, block: Name, source: Name, given: int | None
     ) -> None:
-        """Condition 3."""
+        """Check condition 3. Raises Failed."""
         now = self.now
         for name in now.members.get(block, ()):
             for item in now.users_in(name, scope):
@@ -187,7 +187,7 @@ class Projection:
     # --- condition 2: backwards ---
 
     def _undone(self, source: Name, block: Name, lmad: Lmad[Poly]) -> tuple[Item, Lmad[Poly]]:
-        """The statement that creates what `source` is a view of, and its place."""
+        """Return the statement that creates what `source` is a view of, and its place."""
         now = self.now
         name = source
         while (item := now.binder(name)) is not None:
@@ -225,7 +225,7 @@ class Projection:
     def _earliest(
         self, creation: Item, lmad: Lmad[Poly], members: Sequence[Name], block: Name
     ) -> tuple[Item, Lmad[Poly]]:
-        """The creation of the first array in the block, over which later ones have been built."""
+        """Return the creation of the first array in the block, over which later ones were built."""
         roots = self._roots(creation, block)
         if members[0] in roots or len(roots) != 1:
             return creation, lmad
@@ -238,7 +238,7 @@ class Projection:
         return self.now.array(name).shape
 
     def _reshaped(self, lmad: Lmad[Poly], shape: tuple[Poly, ...], name: Name) -> Lmad[Poly]:
-        """A place seen under another shape."""
+        """Reshape a place. Raises Failed if that is impossible."""
         seen = lmad.reshape(shape)
         if isinstance(seen, Lmad):
             return seen
@@ -255,7 +255,7 @@ class Projection:
         return Lmad(lmad.offset, dims)
 
     def _coerced(self, old: Sequence[Poly], new: Sequence[Poly]) -> bool:
-        """Whether a reshape between equal ranks only gives sizes other names, as a check allows."""
+        """True if a reshape between equal ranks only renames sizes, as a check allows."""
         normal = self.terms.normal
         for a, b in zip(old, new, strict=True):
             difference = normal(a) - normal(b)
@@ -269,9 +269,9 @@ class Projection:
     def _unsliced(
         self, lmad: Lmad[Poly], dims: tuple[ir.DimIndex, ...], name: Name, array: Name
     ) -> Lmad[Poly]:
-        """Undo a slice that keeps all elements: whole dimensions, forwards or backwards.
+        """Invert a slice that keeps all elements: whole dimensions, in either direction.
 
-        And the only index of a dimension of size 1.
+        Also inverts the only index of a dimension of size 1.
         """
         normal = self.terms.normal
         for k, (dim, size) in enumerate(zip(dims, self._shape(array), strict=True)):
@@ -294,12 +294,12 @@ class Projection:
     # --- condition 2: forwards ---
 
     def _roots(self, creation: Item, block: Name) -> list[Name]:
-        """The arrays that a statement creates in a block."""
+        """Return the arrays that a statement creates in a block."""
         mem = self.now.mem
         return [p.name for p in creation.stm.pat if p.name in mem and mem[p.name].block == block]
 
     def _branches(self, item: Item, block: Name, name: Name) -> None:
-        """Both branches build the array, each in its own way; the block is returned no more."""
+        """Project the array in both branches; the block is no longer returned."""
         names = [param.name for param in item.stm.pat]
         at, array = names.index(block), names.index(name)
         for scope in item.children:
@@ -310,7 +310,7 @@ class Projection:
             self.build(scope, len(self.now.items(scope)), result, self.new[name], array)
 
     def _forwards(self, members: Sequence[Name], block: Name, target: Name) -> None:
-        """The new place of every array in the block."""
+        """Compute the new place of every array in the block."""
         for name in members:
             if name not in self.new:
                 self.new[name] = ir.MemBind(target, self._derived(name))
@@ -318,7 +318,7 @@ class Projection:
             self._check_loop(name)
 
     def _derived(self, name: Name) -> Lmad[Poly]:
-        """The new index function of an array, by what it is made from."""
+        """Return the new index function of an array, from its definition."""
         now, new = self.now, self.new
         item = now.binder(name)
         back: Name | None = None
@@ -356,7 +356,7 @@ class Projection:
         return new[back].lmad
 
     def _check_loop(self, name: Name) -> None:
-        """What an iteration hands on is in the same place."""
+        """Check that an iteration's result has the place of its parameter. Raises Failed."""
         item = self.now.binder(name)
         if item is None or not isinstance(item.stm.exp, ir.Loop):
             return
@@ -385,10 +385,10 @@ class Projection:
     def make_available(
         self, scope: TreeBody, before: Item, names: set[Name], end: int, source: Name = ""
     ) -> None:
-        """Lift what computes `names` in front of `before`, where it is bound later.
+        """Lift the computations of `names` before `before`, where they come later.
 
-        With a `source`: what only its author can move is taken to be moved, and noted as `late`.
-        Errors: `Failed` where one is needed before it can be computed.
+        With a `source`: assumes that the author moves what only they can, and notes that as `late`.
+        Errors: `Failed` where a name is needed before it can be computed.
         """
         needed: dict[Item, None] = {}
         by_author: set[Item] = set()
@@ -432,7 +432,7 @@ class Projection:
         self.lift([*needed])
 
     def _move(self, name: Name, source: Name) -> None:
-        """Note that the author would have to compute something before an array is made."""
+        """Note that the author would have to compute something before an array is created."""
         what, array = self._called(name), self._called(source)
         because = (
             f"The place depends on {what}, which is computed only after {array} has been made."
@@ -446,10 +446,10 @@ class Projection:
         self.late = Failed(Refusal.COMPUTED_LATER, because, hint)
 
     def _is_read(self, item: Item, before: Item) -> bool:
-        """Whether an element is read that is certainly there already, and known to be one.
+        """True for a read of an element that certainly exists before, in bounds.
 
-        An array that is bound before keeps its values: whether that is so comes out when the
-        array's name is looked for.
+        An array bound before keeps its values; whether it is bound before shows when its name is
+        looked up.
         """
         exp = item.stm.exp
         if not isinstance(exp, ir.Index):
@@ -462,9 +462,9 @@ class Projection:
         return self.assumptions.unproved(claims, known, Lmad(Poly.const(0), ())) is None
 
     def make_room(self, scope: TreeBody, before: Item, destination: Name, end: int) -> None:
-        """Lift what fills the destination with its first values, if that comes later.
+        """Lift the statements that initialise the destination, if they come later.
 
-        It reads nothing that changes in between: arrays that are bound before keep their values.
+        They read nothing that changes in between: arrays bound before keep their values.
         """
         now = self.now
         block = now.mem[destination].block
@@ -493,13 +493,13 @@ class Projection:
         self.lift([item])
 
     def lift(self, items: Sequence[Item]) -> None:
-        """Move statements in front of the creation."""
+        """Add statements to those lifted before the creation."""
         found, new = {*self.lifted, *items}, self.named.values()
         before = sorted(found.difference(new), key=self.now.at)
         self.lifted = [*before, *(item for item in new if item in found)]
 
     def _never_zero(self, se: ir.SE) -> bool:
-        """Whether a value is another one in place of zero."""
+        """True for a value with zero replaced by another."""
         if isinstance(se, ir.Var) and se.name in self.terms.defs:
             return self._never_zero(self.terms.defs[se.name])
         match se:
@@ -510,7 +510,7 @@ class Projection:
         return False
 
     def _is_nonzero(self, divisor: ir.SE, before: Item) -> bool:
-        """Whether what is known at a statement says that a divisor has a sign."""
+        """True if facts at a statement prove a divisor nonzero."""
         if prim_of(divisor) != "i64":
             return False
         value, nowhere = self.terms.poly(divisor), Lmad(Poly.const(0), ())
@@ -519,7 +519,7 @@ class Projection:
         return any(self.assumptions.unproved(claim, known, nowhere) is None for claim in signs)
 
     def _divisors(self, item: Item, scope: TreeBody, before: Item, end: int) -> list[Name]:
-        """Lift checks that what a statement divides by is not zero; the names that they need."""
+        """Lift the checks that a statement's divisors are nonzero; return the names they need."""
         names: list[Name] = []
         for divisor in (x for part in _scalars(item.stm.exp) for x in _divisors(part)):
             if self._never_zero(divisor) or self._is_nonzero(divisor, before):
@@ -539,7 +539,7 @@ class Projection:
 
 
 def sliced(terms: Terms, lmad: Lmad[Poly], dims: tuple[ir.DimIndex, ...], item: Item) -> Lmad[Poly]:
-    """The part of an index function that the slice in a statement selects, in names of the program.
+    """Slice an index function by a statement's slice, in names of the program.
 
     Raises Failed if an index is no polynomial, or may wrap, and has no name.
     """
@@ -559,14 +559,14 @@ def sliced(terms: Terms, lmad: Lmad[Poly], dims: tuple[ir.DimIndex, ...], item: 
 
 
 def mentions(result: object, name: Name) -> bool:
-    """Whether a result of a body is, or writes, an array."""
+    """True if a result of a body is, or writes, an array."""
     if isinstance(result, ir.Write):
         return result.dest == name or any(value == name for _, value in result.writes)
     return result == name
 
 
 def _before(item: Item, exp: ir.Loop, name: Name) -> Name | None:
-    """What a loop's result or parameter was before."""
+    """Return the previous name of a loop's result or parameter."""
     for param, value, result in zip(exp.params, exp.init, item.stm.pat, strict=True):
         if name == result.name:
             return param.name
@@ -576,7 +576,7 @@ def _before(item: Item, exp: ir.Loop, name: Name) -> Name | None:
 
 
 def _written(item: Item, name: Name) -> Name | None:
-    """The array that a kernel's result takes the place of."""
+    """Return the array whose place a kernel's result takes."""
     exp = item.stm.exp
     if isinstance(exp, ir.SegHist):
         dests = [dest for op in exp.ops for dest in op.dests]
@@ -588,12 +588,12 @@ def _written(item: Item, name: Name) -> Name | None:
 
 
 def _liftable(item: Item) -> bool:
-    """Whether a statement may stand further up: it computes a scalar, and cannot fail."""
+    """True for a statement that computes a scalar and cannot fail, or allocates."""
     return isinstance(item.stm.exp, (*ir.SE_NODES, ir.Alloc))
 
 
 def _scalars(exp: ir.Exp) -> tuple[ir.SE, ...]:
-    """What is computed by a statement that may stand further up."""
+    """Return the scalar expressions of a statement that may be lifted."""
     match exp:
         case ir.Index():
             return exp.at
@@ -605,7 +605,7 @@ def _scalars(exp: ir.Exp) -> tuple[ir.SE, ...]:
 
 
 def _divisors(se: ir.SE) -> list[ir.SE]:
-    """What an expression divides by, where that may be zero."""
+    """Return the possibly zero divisors of an expression."""
     found: list[ir.SE] = []
     if isinstance(se, ir.Bin) and operator_may_fail(se.op, se.at, se.rhs):
         found.append(se.rhs)
@@ -615,7 +615,7 @@ def _divisors(se: ir.SE) -> list[ir.SE]:
 
 
 def _denies_zero(item: Item, divisor: ir.SE) -> bool:
-    """Whether a statement checks that something is not zero."""
+    """True if a statement checks that a divisor is nonzero."""
     return isinstance(item.stm.exp, ir.Assert) and _says_not_zero(item.stm.exp.cond, divisor)
 
 
@@ -629,7 +629,7 @@ def _says_not_zero(cond: ir.SE, divisor: ir.SE) -> bool:
 
 
 def checks(items: Sequence[Item], names: set[Name]) -> list[Item]:
-    """The assertions among statements that have to do with names, directly or through others."""
+    """Return the assertions related to names, directly or through others."""
     left = [item for item in items if isinstance(item.stm.exp, ir.Assert)]
     found: list[Item] = []
     known = set(names)

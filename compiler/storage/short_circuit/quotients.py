@@ -1,4 +1,4 @@
-"""The cells of an access for all values of an index, also where a quotient of the index is used."""
+"""Aggregate an access over an index of which it uses a quotient."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from compiler.storage.short_circuit.terms import ZERO, Terms
 def expanded(
     lmad: Lmad[Poly], over: Range, known: Context, terms: Terms, assumptions: Assumptions
 ) -> Lmad[Poly] | None:
-    """The cells for all values of an index; None if no LMAD has them. `known` holds where it is.
+    """Aggregate over an index; None if no LMAD has the cells. `known` holds at the access.
 
-    An index `k` of which only `k / d` and `k % d` matter is two: `k = d*q + r`. So it is with
-    `k + c`, for which there may be more cells.
+    An index `k` of which only `k / d` and `k % d` are used is split: `k = d*q + r`. Likewise `k +
+    c`, which may over-approximate.
     """
     found = _quotient(lmad, over, known, terms, assumptions)
     if found is None:
@@ -37,9 +37,9 @@ def expanded(
 def _quotient(
     lmad: Lmad[Poly], over: Range, known: Context, terms: Terms, assumptions: Assumptions
 ) -> tuple[Name, int, Poly] | None:
-    """The quotient of an index, and some more, that an index function mentions, with the divisor.
+    """Return a quotient of an index plus a constant in an index function, with its divisor.
 
-    That is positive, and what is divided is not negative.
+    The divisor is positive and the dividend natural.
     """
     for name in lmad.names():
         atom = terms.atoms.get(name)

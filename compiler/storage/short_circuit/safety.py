@@ -1,9 +1,9 @@
-"""That nothing still needed is overwritten: access summaries, compared pair by pair (thesis 6.4.3).
+"""Check that nothing live is overwritten: access summaries, compared pairwise (thesis 6.4.3).
 
-From the point where the array would be put into its place backwards: `uses` are the cells of the
-destination that later statements touch, `writes` those that a statement writes of the source, by
-its new place. Loops and kernels are gone through for one iteration or thread, then compared with
-the other ones (6.6), then summed up.
+Traverses statements backwards from the point: `uses` are the cells of the destination that later
+statements access, `writes` those that a statement writes of the source in its new place. Loops and
+kernels are analysed for one iteration or thread, compared with the other ones (6.6), then
+aggregated.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from compiler.storage.short_circuit.wording import called, doing
 
 
 class Safety:
-    """The check of one attempt: `new` are the places of the source and its views if it succeeds."""
+    """The check of one attempt; `new` are the prospective bindings of the source and its views."""
 
     comparing: type[Comparison] = Comparison
 
@@ -49,10 +49,10 @@ class Safety:
         lifted: frozenset[Item] = frozenset(),
         summaries: Summaries | None = None,
     ) -> None:
-        """`destination` is an index function that the source's place is certainly a part of.
+        """`destination`: index function that certainly contains the source's place.
 
-        `checked`: what is checked before the source is created; `lifted`: what else is done before.
-        `summaries`: what is kept from one attempt to the next.
+        `checked`: facts checked before the source is created; `lifted`: statements moved before it.
+        `summaries`: cache across attempts.
         """
         self.lifted = lifted
         self.summaries = summaries or Summaries(now)
@@ -69,8 +69,7 @@ class Safety:
         )
         self._kept = self.summaries.of(block if meanings.is_given(block) else self.roots)
         self._alone: dict[TreeBody, set[Item]] = {}
-        """The statements of bodies that are looked at by themselves, for they have to do with the
-        source, or are lifted."""
+        """Statements analysed individually, because they concern the source or are lifted."""
         for item in (*self.summaries.concerned(new), *lifted):
             at: Item | None = item
             while at is not None:
@@ -82,11 +81,11 @@ class Safety:
     # --- statements, last first ---
 
     def segment(self, scope: TreeBody, first: int, end: int) -> Summary:
-        """The statements `first .. end - 1` of the body that ends in the point."""
+        """Summarise the statements `first .. end - 1` of the body that ends in the point."""
         return self._backwards(scope, first, end, Summary(), self.assumptions.at(scope, end))
 
     def _body(self, scope: TreeBody, after: Summary | None = None) -> Summary:
-        """All of a body inside; `after` is what it does at its end."""
+        """Summarise a nested body; `after` summarises its end."""
         known = self.assumptions.at(scope)
         return self._backwards(scope, 0, len(self.now.items(scope)), after or Summary(), known)
 
@@ -117,7 +116,7 @@ class Safety:
         return total
 
     def _uses(self, item: Item) -> Uses:
-        """One statement that has nothing to do with the source, as it was for other attempts."""
+        """Return the cached accesses of a statement that does not concern the source."""
         if not any(map(self._is_used, item.arrays)):
             return NO_USES
         found = self._kept.kept.get(item)
@@ -126,7 +125,7 @@ class Safety:
         return found
 
     def item(self, item: Item) -> Summary:
-        """One statement."""
+        """Summarise one statement."""
         stm = item.stm
         exp: Any = stm.exp
         out = Summary()
@@ -174,14 +173,14 @@ class Safety:
     # --- single accesses ---
 
     def _indexed(self, out: Summary, array: Name, lmad: Lmad[Poly], at: Sequence[ir.SE]) -> None:
-        """One element is read."""
+        """Record the read of an element."""
         for one in self.terms.chosen(at):
             thread = list(map(self.terms.poly, one))
             rows = tuple(lmad.fix(*thread[:k]) for k in range(len(thread) - 1, 0, -1))
             self._use(out, array, lmad.fix(*thread), False, rows)
 
     def _lmad(self, name: Name) -> Lmad[Poly] | None:
-        """Where an array is, if it has to do with the destination."""
+        """Return an array's index function if it may lie in the destination's block."""
         mem = self.new.get(name)
         if mem is None:
             if not self._is_used(name):
@@ -190,7 +189,7 @@ class Safety:
         return self.terms.normal_lmad(mem.lmad)
 
     def _is_used(self, name: Name) -> bool:
-        """Whether an array may share memory with the destination."""
+        """True if an array may share memory with the destination."""
         found = self._using.get(name)
         if found is None:
             mem = self.now.mem.get(name)
@@ -210,14 +209,14 @@ class Safety:
             out.use([Access(name, lmad, writes, (*rows, *self._wider(name)))])
 
     def _write(self, out: Summary, name: Name, lmad: Lmad[Poly]) -> None:
-        """A write to the source, or to the destination by somebody else."""
+        """Record a write to the source, or to the destination by another statement."""
         if name in self.new:
             out.writes.append(Access(name, lmad, True, self._wider(name)))
         else:
             out.use([Access(name, lmad, True, self._wider(name))])
 
     def _wider(self, name: Name) -> tuple[Lmad[Poly], ...]:
-        """The index functions of an array and of those that it is a view of."""
+        """Return the index functions of an array and of those that it is a view of."""
         mem = self.new if name in self.new else self.now.mem
         kept = self._wider_new if name in self.new else self.summaries.wider
         block = mem[name].block
@@ -235,21 +234,21 @@ class Safety:
         return found
 
     def _create(self, out: Summary, stm: ir.Stm) -> None:
-        """All of a new array is written."""
+        """Record a write to all of a new array."""
         name = stm.pat[0].name
         lmad = self._lmad(name)
         if lmad is not None:
             self._write(out, name, lmad)
 
     def _view(self, item: Item, exp: ir.Slice | ir.Rearrange | ir.Reshape, out: Summary) -> None:
-        """Nothing happens, unless the elements move to another block."""
+        """Record a copy if the elements move to another block; else nothing."""
         mem = self.now.mem
         if mem[item.stm.pat[0].name].block != mem[exp.array].block:
             self._create(out, item.stm)
             self._move(item, out, [exp.array])
 
     def _move(self, item: Item, out: Summary, values: Iterable[ir.Operand]) -> None:
-        """Elements of arrays are read while others are written: in whatever order."""
+        """Record reads of arrays that overlap other writes, in any order."""
         reads: list[Access] = []
         for array in (value for value in values if isinstance(value, str)):
             lmad = self._lmad(array)
@@ -265,7 +264,7 @@ class Safety:
     # --- loops and kernels ---
 
     def _loop(self, item: Item, out: Summary) -> None:
-        """Thesis 6.6.1: what an iteration writes, later ones must not touch."""
+        """Summarise a loop: later iterations must not access its writes (thesis 6.6.1)."""
         (scope,) = item.children
         one = self._body(scope)
         over = self.assumptions.ranges(scope)
@@ -276,10 +275,10 @@ class Safety:
         out.uses = together([out.uses, self.outside.left(one.uses, scope, over)])
 
     def _kernel(self, item: Item, exp: ir.SegOp, out: Summary) -> None:
-        """Thesis 6.6.2: what a thread writes, others must not touch.
+        """Summarise a kernel: other threads must not access a thread's writes (thesis 6.6.2).
 
-        A thread of a scan has read all that it reads when its prefix is written, as one of a map
-        when its result is. What operators touch, and threads of other kernels, is in no order.
+        A thread of a scan or map writes its result after all its reads. Accesses of operators, and
+        of threads in other kernels, are unordered.
         """
         scope = item.children[-1]
         over = self.assumptions.ranges(scope)
@@ -296,7 +295,7 @@ class Safety:
         out.uses = together([out.uses, self.outside.left(one.uses, scope, over)])
 
     def _operators(self, scopes: Iterable[TreeBody], out: Summary) -> None:
-        """What an operator's function touches, nobody says when."""
+        """Record the accesses of operators' functions, whose order is unknown."""
         for scope in scopes:
             for inner in all_items(scope):
                 for name in inner.names:
@@ -308,7 +307,7 @@ class Safety:
                         out.use([Access(name, None, True, self._wider(name))])
 
     def _results(self, item: Item, exp: ir.SegOp, scope: TreeBody) -> Summary:
-        """What a thread writes at its end."""
+        """Summarise the result writes of a thread."""
         out = Summary()
         if isinstance(exp, ir.SegHist):
             for param in item.stm.pat:
@@ -333,7 +332,7 @@ class Safety:
         return out
 
     def _result(self, item: Item, exp: ir.SegMapping, at: int, out: Summary) -> None:
-        """What a thread writes of one result."""
+        """Record the write of one result by a thread."""
         scope = item.children[-1]
         param, result = item.stm.pat[at], scope.results[at]
         if not isinstance(param.type, ir.Array):
@@ -353,7 +352,7 @@ class Safety:
             self._row(item, out, result, row, known)
 
     def _row_of(self, out: Summary, name: Name, at: Sequence[Poly]) -> Lmad[Poly] | None:
-        """A write to an array at indices of the first dimensions; the cells if they matter."""
+        """Record a write at outer indices of an array; return the cells if they matter."""
         lmad = self._lmad(name)
         row = None if lmad is None else lmad.fix(*at)
         if row is not None:
@@ -363,7 +362,7 @@ class Safety:
     def _row(
         self, item: Item, out: Summary, result: Name, row: Lmad[Poly] | None, known: Context
     ) -> None:
-        """A row is read, and is not in its place already."""
+        """Record the read of a row that is not in its place already."""
         lmad = self._lmad(result)
         if lmad is None or result in self.new or lmad == row:
             return
@@ -373,16 +372,18 @@ class Safety:
         out.use([access])
 
     def _somewhere(self, out: Summary, name: Name) -> None:
-        """Some cells of an array are written, and nobody knows which."""
+        """Record a write to unknown cells of an array."""
         lmad = self._lmad(name)
         if lmad is not None:
             self._write(out, name, lmad)
 
     def others(self, scope: TreeBody, own: Lmad[Poly], name: Name, rows: bool) -> None:
-        """Fails if another thread of an enclosing kernel touches the cells of a thread, `own`.
+        """Check that no other thread of an enclosing kernel accesses a thread's cells.
 
-        `scope` is the body that the array is built in; `name` is the array. `rows`: the place is
-        the thread's row of a result of the kernel that the body is of.
+        Raises Failed.
+
+        `own` are the cells, `scope` is the body that the array `name` is built in. `rows`: the
+        place is the thread's row of a result of that body's kernel.
         """
         bound = self.now.scope_of(self.block)
         access = Access(name, self.terms.normal_lmad(own), True)
@@ -392,7 +393,7 @@ class Safety:
             if scope.kind == "kernel":
                 touched = self._touched(scope, item).unlike(access.lmad)
                 if not touched.count and rows:
-                    # Different rows of one array have no cell in common.
+                    # Different rows of one array are disjoint.
                     access = self.outside.leave(access, scope, over)
                     scope, rows = item.scope, False
                     continue
@@ -408,7 +409,7 @@ class Safety:
             scope = item.scope
 
     def _touched(self, scope: TreeBody, item: Item) -> Uses:
-        """All that one thread of a kernel touches of the destination, whenever."""
+        """Return all accesses of one thread of a kernel to the destination."""
         quiet = _Quiet(
             self.now,
             self.terms,
@@ -424,6 +425,6 @@ class Safety:
 
 
 class _Quiet(Safety):
-    """Summaries without comparisons."""
+    """Computes summaries without comparisons."""
 
     comparing = NoComparison

@@ -1,8 +1,8 @@
-"""What an author could state so that a refused attempt is proved: inequalities, each tried.
+"""Find conditions that the author could state to make a refused attempt succeed.
 
-From the pair of accesses that was not told apart: the cells of one could all come before those of
-the other, or behind them. Bounds stand in for names that are not the entry point's own. What is
-offered makes the attempt succeed once it is a fact, and there is a run in which it holds.
+Derived from the pair of accesses that was not proved disjoint: the cells of one could all precede
+or follow those of the other. Names that are no parameters of the entry point are replaced by
+bounds. A condition is offered only if the attempt succeeds with it, and a run satisfies it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from compiler.storage.short_circuit.contexts import Context
 from compiler.storage.short_circuit.trial import Trials
 
 _TRIED = 8
-"""Inequalities tried for one attempt."""
+"""Maximum number of inequalities tried per attempt."""
 
 
 def stated(trials: Trials, number: int) -> Iterator[str]:
-    """Conditions in the author's names that prove a refused attempt, the simplest first."""
+    """Yield conditions in source names that make a refused attempt succeed, simplest first."""
     fun, now = trials.fun, trials.now
     if not fun.entry:
         return
@@ -40,14 +40,14 @@ def stated(trials: Trials, number: int) -> Iterator[str]:
 
 
 def holder(trials: Trials) -> str:
-    """A parameter that a check can be attached to, one that no type mentions; or ""."""
+    """Return a parameter to attach a check to, mentioned by no type; or ""."""
     said = trials.now.said
     arrays = (said(p.name) for p in trials.fun.params if isinstance(p.type, Array))
     return next((name for name in arrays if name is not None), "")
 
 
 def _claims(trials: Trials, attempt: Attempt) -> Iterator[Poly]:
-    """Inequalities that may be what is missing."""
+    """Yield candidate inequalities."""
     claims = list(attempt.missing)
     bounds: list[Poly] = []
     known = trials.known(attempt)
@@ -64,7 +64,7 @@ def _claims(trials: Trials, attempt: Attempt) -> Iterator[Poly]:
 
 
 def _succeeds(trials: Trials, attempt: Attempt, claim: Poly) -> bool:
-    """Whether an attempt is made if a claim holds."""
+    """True if the attempt succeeds under the claim."""
     shortcut = trials.rerun(Context((claim,)))
     shortcut.run()
     return any(
@@ -76,7 +76,7 @@ def _succeeds(trials: Trials, attempt: Attempt, claim: Poly) -> bool:
 
 
 def _condition(trials: Trials, claim: Poly) -> str:
-    """`claim >= 0` without minus signs, as the author would write it."""
+    """Format `claim >= 0` without minus signs."""
     more = Poly({mono: coeff for mono, coeff in claim.terms.items() if coeff > 0})
     less = Poly({mono: -coeff for mono, coeff in claim.terms.items() if coeff < 0})
     spell = trials.now.spell
@@ -84,7 +84,7 @@ def _condition(trials: Trials, claim: Poly) -> str:
 
 
 def _products(poly: Poly, spell: Spelling) -> str:
-    """A polynomial without minus signs and powers."""
+    """Format a polynomial without minus signs and powers."""
     found = []
     for mono, coeff in poly.terms.items():
         factors = [spell.number(name) for name, power in mono for _ in range(power)]

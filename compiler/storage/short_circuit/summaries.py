@@ -1,7 +1,7 @@
-"""What attempts find out about statements that have nothing to do with their sources.
+"""Cache the accesses of statements that do not concern an attempt's source.
 
-Kept from one attempt to the next, as most statements between an array's creation and its place
-belong to other arrays; what moves is forgotten.
+Kept across attempts, as most statements between an array's creation and its place belong to other
+arrays; entries of moved statements are dropped.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from compiler.storage.short_circuit.uses import Row, Uses
 
 
 class OfBlocks:
-    """What the statements of a function touch of certain blocks."""
+    """Cached accesses of a function's statements to certain blocks."""
 
     def __init__(self) -> None:
         self.kept: dict[Item, Uses] = {}
@@ -29,7 +29,7 @@ class OfBlocks:
         self._results: dict[TreeBody, Row] = {}
 
     def body(self, scope: TreeBody, items: tuple[Item, ...]) -> Row:
-        """What these statements of a body touch, the last one first."""
+        """Return the accesses of a body's statements, last one first."""
         before, found = self._bodies.get(scope, (None, None))
         if found is None or before is not items:
             found = Row(len(items), last_first=True)
@@ -37,39 +37,39 @@ class OfBlocks:
         return found
 
     def results(self, scope: TreeBody) -> Row:
-        """What putting a kernel's results into their places touches."""
+        """Return the accesses made by writing a kernel's results."""
         found = self._results.get(scope)
         if found is None:
             found = self._results[scope] = Row(len(scope.results), last_first=False)
         return found
 
     def changed(self, item: Item, at: int) -> None:
-        """Forget a statement, which is the one number `at` of its body that touches arrays."""
+        """Drop a statement, number `at` of those in its body that access arrays."""
         self.kept.pop(item, None)
         if item.scope in self._bodies:
             self._bodies[item.scope][1].changed(at)
 
     def changed_result(self, scope: TreeBody, at: int) -> None:
-        """Forget what one result of a kernel touches."""
+        """Drop one result of a kernel."""
         row = self._results.get(scope)
         if row is not None:
             row.changed(at)
 
 
 class Summaries:
-    """Summaries of the statements of one function."""
+    """Cached summaries of one function."""
 
     def __init__(self, now: Edited) -> None:
         self.now = now
         self.wider: dict[Name, tuple[Lmad[Poly], ...]] = {}
-        """The index functions of an array and of those that it is a view of, in one block."""
+        """Index functions of an array and of those that it is a view of, in one block."""
         self.outside: dict[tuple[TreeBody, Lmad[Poly], int], Lmad[Poly] | None] = {}
-        """What cells are for all values of so many indices of a body, from outside of it."""
+        """Cells aggregated over so many indices of a body."""
         self._of: dict[Name | frozenset[Name], OfBlocks] = {}
         self._touching: dict[TreeBody, tuple[tuple[Item, ...], tuple[Item, ...]]] = {}
 
     def touching(self, scope: TreeBody) -> tuple[Item, ...]:
-        """The statements of a body that touch arrays: one object while none of these has moved."""
+        """Return the statements of a body that access arrays: one object while none has moved."""
         items = self.now.items(scope)
         before, found = self._touching.get(scope, (None, ()))
         if before is not items:
@@ -79,25 +79,25 @@ class Summaries:
         return found
 
     def number(self, scope: TreeBody, at: int) -> int:
-        """How many statements in front of one touch arrays."""
+        """Count the statements before `at` that access arrays."""
         return bisect_left(self.touching(scope), at, key=self.now.at)
 
     def of(self, blocks: Name | frozenset[Name]) -> OfBlocks:
-        """What statements touch of certain blocks, or of what a name means of which there are more.
+        """Return the cache for a block, or for a set of blocks that a name may mean.
 
-        Buffers that are exchanged may be the same blocks, and are never one.
+        Swapped buffers may mean the same blocks without ever being the same.
         """
         return self._of.setdefault(blocks, OfBlocks())
 
     def concerned(self, names: Iterable[Name]) -> Iterator[Item]:
-        """The statements that bind or use arrays."""
+        """Yield the statements that bind or use arrays."""
         for name in names:
             yield from chain.from_iterable(self.now.tree.users.get(name, {}).values())
             if name in self.now.tree.binder:
                 yield self.now.tree.binder[name]
 
     def results(self, names: Iterable[Name]) -> Iterator[tuple[TreeBody, int]]:
-        """The results of kernels that arrays are, or are put into."""
+        """Yield the kernel results that are, or write, these arrays."""
         for name in names:
             yield from self._results.get(name, ())
 
@@ -118,7 +118,7 @@ class Summaries:
         return found
 
     def moved(self, names: Iterable[Name]) -> None:
-        """Arrays have other places now: forget the statements that have to do with them."""
+        """Drop the statements that concern arrays with new places."""
         names = tuple(names)
         for name in names:
             self.wider.pop(name, None)
@@ -129,7 +129,7 @@ class Summaries:
                 found.changed_result(scope, at)
 
     def changed(self, item: Item) -> None:
-        """Forget a statement and those around it."""
+        """Drop a statement and its parents."""
         around: Item | None = item
         while around is not None:
             at = self.number(around.scope, self.now.at(around))
@@ -138,6 +138,6 @@ class Summaries:
             around = around.scope.parent
 
     def forget(self) -> None:
-        """Forget everything, as blocks have become others."""
+        """Drop everything, after blocks were renamed."""
         self.wider.clear()
         self._of.clear()

@@ -1,8 +1,8 @@
-"""Index arithmetic as polynomials, whatever it is made of, with facts about what is no polynomial.
+"""Express index arithmetic as polynomials over names and atoms, with facts about atoms.
 
-Definitions of scalars are unfolded, so that equal things look equal. A quotient, a minimum, a
-conversion becomes a name of its own, the same for equal ones, and `facts` says what is known of it:
-`b*q <= a <= b*q + b - 1` for `q = a / b` and a positive `b`. Remainders are told by quotients.
+Scalar definitions are unfolded, so that equal values have equal polynomials. A quotient, minimum or
+conversion becomes an atom, shared by equal ones, and `facts` describes it: `b*q <= a <= b*q + b -
+1` for `q = a / b` and a positive `b`. Remainders are expressed by quotients.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from compiler.storage.short_circuit.tree import Item, TreeBody, all_items
 ONE = Poly.const(1)
 ZERO = Poly.const(0)
 _LARGEST = 24
-"""Terms up to which a definition is unfolded."""
+"""Maximum terms of an unfolded definition."""
 _NARROW = ("i8", "i16", "i32", "u8", "u16", "u32")
-"""Integer types whose values all are an i64."""
+"""Integer types whose values all fit in i64."""
 Where = Literal["places", "conditions"]
 _OPAQUE = "?"
-"""The operation of an atom of which nothing is known."""
+"""Operation of an atom about which nothing is known."""
 _ROOT = "root"
-"""That of the root, rounded down, of a size of an array that is handed in."""
+"""Operation of the rounded-down root of an input size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """What a name that stands for an expression is: the operation and its operands."""
+    """The operation and operands that an atom stands for."""
 
     op: str
     args: tuple[Poly, ...]
@@ -49,15 +49,15 @@ class Atom:
 
 
 class Atoms(dict[Name, Atom]):
-    """What names stand for that are no variables."""
+    """Atoms by name."""
 
     def factor(self, name: Name) -> Factor:
-        """A name as the data of answers: itself, or the operation that it stands for."""
+        """Return the form of a name in answers: itself, or the operation that it stands for."""
         atom = self.get(name)
         return name if atom is None else as_factor(atom.what, self.factor)
 
     def facts(self, names: Iterable[Name]) -> dict[Poly, Name]:
-        """What is known of atoms: polynomials that are not negative, and of which atom each is."""
+        """Return polynomials `>= 0` about atoms, each with its atom."""
         found: dict[Poly, Name] = {}
         for name in names:
             atom = self.get(name)
@@ -79,14 +79,14 @@ class Atoms(dict[Name, Atom]):
         return found
 
     def roots(self, names: Iterable[Name]) -> Iterator[Poly]:
-        """What is known of atoms that are roots: polynomials that are not negative."""
+        """Yield polynomials `>= 0` about atoms that are roots."""
         for name in sorted(names):
             atom = self.get(name)
             if atom is not None and atom.op == _ROOT:
                 yield from facts_of_root(Poly.var(name), atom.args[0])
 
     def quotients(self, names: Iterable[Name]) -> list[tuple[Name, Poly, Poly]]:
-        """Of the names those that are quotients, with what is divided and by what."""
+        """Return the names that are quotients, with dividend and divisor."""
         found: list[tuple[Name, Poly, Poly]] = []
         for name in sorted(names):
             atom = self.get(name)
@@ -97,7 +97,7 @@ class Atoms(dict[Name, Atom]):
 
 
 class Terms:
-    """The scalars of one function."""
+    """Scalars of one function as polynomials."""
 
     def __init__(self, now: Edited) -> None:
         self.now = now
@@ -105,7 +105,7 @@ class Terms:
         self._named: dict[ir.SE, list[Name]] = {}
         self.atoms = Atoms()
         self._innermost: dict[Name, TreeBody] = {}
-        """For atoms the scope of what they are made of."""
+        """Innermost scope of each atom's operands."""
         self._values: dict[Name, Poly] = {}
         self._normal: dict[Lmad[Poly], Lmad[Poly]] = {}
         self._given = _sizes_given(now.tree.fun)
@@ -115,7 +115,7 @@ class Terms:
 
     @cached_property
     def exact(self) -> Exact:
-        """What may be read as polynomials; most functions never ask."""
+        """Readings of the function's arithmetic; computed on demand."""
         return exactness(self.now.tree.fun)
 
     def _define(self, name: Name, se: ir.SE) -> None:
@@ -123,7 +123,7 @@ class Terms:
         self._named.setdefault(se, []).append(name)
 
     def define(self, name: Name, se: ir.SE, before: Item) -> Item:
-        """A statement that is new, right in front of another one: it gives an expression a name."""
+        """Return a new statement directly before another one that names an expression."""
         self._define(name, se)
         self._innermost[name] = before.scope
         self._values[name] = self.poly(se)
@@ -132,14 +132,14 @@ class Terms:
         return Item(stm, before.scope, self.now.at(before), frozenset(free(stm)))
 
     def named(self, se: ir.SE, item: Item) -> Name | None:
-        """A name for an expression that a statement in front of `item` gives it."""
+        """Return a name that a statement before `item` binds to the expression."""
         names = self._named.get(se, ())
         return next((name for name in names if self.now.visible(name, item)), None)
 
     # --- polynomials ---
 
     def value(self, name: Name) -> Poly:
-        """What an i64 name is in terms of others, modulo 2**64."""
+        """Return an i64 name in terms of others, modulo 2**64."""
         found = self._values.get(name)
         if found is None:
             se = self.defs.get(name)
@@ -152,11 +152,11 @@ class Terms:
         return found
 
     def _fits(self, name: Name) -> bool:
-        """Whether a name's definition may be unfolded; who unfolds polynomials asks beforehand."""
+        """True if a name's definition may be unfolded; polynomials are checked beforehand."""
         return name in self.exact.defined or self.exact.unfolds(name)
 
     def normal(self, poly: Poly) -> Poly:
-        """A size or a part of an index function with definitions unfolded, where that fits."""
+        """Unfold definitions in a size or part of an index function, where that fits."""
         names = poly.names()
         if not names or (poly.as_name is not None and names.isdisjoint(self.defs)):
             return poly
@@ -173,22 +173,22 @@ class Terms:
 
     @cached_property
     def _wrapping(self) -> frozenset[Monomial]:
-        """The monomials of sizes and parts of index functions that may wrap.
+        """Monomials of sizes and parts of index functions that may wrap.
 
-        One that is put together from these is no sum of them.
+        A polynomial that contains one of these is not read as a sum.
         """
         opaque = (poly for poly, ways in self.exact.sizes.items() if not ways)
         return frozenset(mono for poly in opaque for mono in poly.terms if mono)
 
     def is_read_so(self, poly: Poly, se: ir.SE) -> bool:
-        """Whether the polynomial of an expression is its value, as part of an index function.
+        """True if an expression's polynomial is its value as part of an index function.
 
-        That is read by its names, which says nothing of a sum that wraps.
+        Index functions are read by their names, without a check that a sum does not wrap.
         """
         return self.normal(poly) == self.poly(se)
 
     def normal_lmad(self, lmad: Lmad[Poly]) -> Lmad[Poly]:
-        """The LMAD with all definitions unfolded."""
+        """Unfold all definitions in an LMAD."""
         found = self._normal.get(lmad)
         if found is None:
             dims = tuple(Dim(self.normal(d.size), self.normal(d.stride)) for d in lmad.dims)
@@ -196,11 +196,11 @@ class Terms:
         return found
 
     def poly(self, se: ir.SE) -> Poly:
-        """An i64 expression as a polynomial that is its value: of atoms where it may be none."""
+        """Return a polynomial equal to an i64 expression, with atoms where it may wrap."""
         return self._poly(se, "places")
 
     def compared(self, se: ir.SE) -> Poly:
-        """The same for a part of a condition, from there on."""
+        """Return a polynomial equal to an operand of a condition, valid after it."""
         return self._poly(se, "conditions")
 
     def _poly(self, se: ir.SE, where: Where) -> Poly:
@@ -219,7 +219,7 @@ class Terms:
         return found + self._splitting(se) if reading == "split" else found
 
     def _splitting(self, se: ir.SE) -> Poly:
-        """What is added to a sum to have names for its products that may wrap."""
+        """Return the difference that replaces possibly wrapping products of a sum by atoms."""
         found = Poly({})
         for mono, coeff in self.exact.products[se].terms.items():
             product = Poly({mono: 1})
@@ -233,7 +233,7 @@ class Terms:
         return None if ways is None else best(ways)
 
     def wrapping(self, name: Name) -> Poly | None:
-        """The sum or product that a name stands for, as it is not known to fit in 64 bits."""
+        """Return the possibly wrapping sum or product that an atom stands for."""
         what = self.atoms[name].what if name in self.atoms else None
         if isinstance(what, Poly):
             defined = self.defs.get(what.as_name or "")
@@ -243,11 +243,11 @@ class Terms:
         return None
 
     def _is_sum(self, name: Name) -> bool:
-        """Whether a name is defined by a sum or product, which may wrap."""
+        """True if a name is defined by a sum or product, which may wrap."""
         return name in self.defs and name in self.exact.defined
 
     def _ring(self, se: ir.SE, where: Where, named: bool = False) -> Poly:
-        """The polynomial of an expression, modulo 2**64; `named`: do not unfold its names."""
+        """Return an expression's polynomial modulo 2**64; `named`: do not unfold its names."""
         match se:
             case ir.Lit(value, _):
                 return Poly.const(int(value))
@@ -273,13 +273,13 @@ class Terms:
         return self._opaque(se, se)
 
     def _kept(self, name: Name) -> Poly:
-        """A name whose definition may wrap, as one whose definition is not known."""
+        """Return a name as an opaque atom if its definition may wrap, else its value."""
         if not self._is_sum(name):
             return self.value(name)
         return self._unknown(f"({name})", (name,), Poly.var(name))
 
     def quotient(self, a: Poly, b: Poly) -> Poly:
-        """`a / b`, rounded down."""
+        """Return the atom for `a / b`, rounded down."""
         return self._atom("/", a, b)
 
     def _atom(self, op: str, a: Poly, b: Poly) -> Poly:
@@ -297,7 +297,7 @@ class Terms:
         return Poly.var(name)
 
     def _opaque(self, se: ir.SE, inside: ir.SE) -> Poly:
-        """An expression of which nothing is known but that it is always the same."""
+        """Return an opaque atom for an expression: equal only to itself."""
         while isinstance(inside, ir.Var) and inside.prim != "i64" and inside.name in self.defs:
             inside = self.defs[inside.name]
         if isinstance(se, ir.Conv):
@@ -312,7 +312,7 @@ class Terms:
     def _unknown(
         self, name: Name, names: Iterable[Name], what: ir.SE | Poly, atom: Atom | None = None
     ) -> Poly:
-        """The atom of that name, made of `names`; nothing is known of it but what `atom` says."""
+        """Return the atom called `name`, with operands `names`; `atom` may describe it."""
         if name not in self.atoms:
             self.atoms[name] = atom or Atom(_OPAQUE, (), what)
             self._innermost[name] = self.deepest(names)
@@ -321,7 +321,7 @@ class Terms:
         return Poly.var(name)
 
     def deepest(self, names: Iterable[Name]) -> TreeBody:
-        """The innermost of the scopes in which names are bound."""
+        """Return the innermost scope in which names are bound."""
         found = self.now.tree.root
         for name in names:
             scope = self.scope(name)
@@ -330,13 +330,13 @@ class Terms:
         return found
 
     def scope(self, name: Name) -> TreeBody | None:
-        """Where a name, or an atom's innermost name, is bound."""
+        """Return the scope of a name, or of an atom's innermost operand."""
         return self._innermost.get(name) or self.now.tree.scope_of.get(name)
 
     # --- index functions ---
 
     def chosen(self, at: Sequence[ir.SE]) -> Iterator[Sequence[ir.SE]]:
-        """What an index may be, of which one part is chosen by a condition: either."""
+        """Yield the alternatives of an index with a part that is a `Select`."""
         for k, part in enumerate(at):
             found = self.defs.get(part.name) if isinstance(part, ir.Var) else part
             if isinstance(found, ir.Select):
@@ -346,7 +346,7 @@ class Terms:
         yield at
 
     def choice(self, name: Name) -> tuple[tuple[Poly, ir.SE, bool], ...]:
-        """What a name is on either side of a condition that chooses it; () if none does."""
+        """Return value, condition and truth for both alternatives of a `Select`, or ()."""
         atom = self.atoms.get(name)
         what = None if atom is None else atom.what
         if not isinstance(what, ir.Select):
@@ -354,18 +354,18 @@ class Terms:
         return (self.poly(what.then), what.cond, True), (self.poly(what.orelse), what.cond, False)
 
     def sliced(self, lmad: Lmad[Poly], dims: tuple[ir.DimIndex, ...]) -> Lmad[Poly]:
-        """The part of an index function that a slice selects, for proofs."""
+        """Slice an index function, for proofs."""
         return sliced(lmad, dims, self.poly, self.normal)
 
 
 def divided(quotient: Name, a: Poly, b: Poly) -> tuple[Poly, Poly]:
-    """What is known of `a / b` if `b` is positive: polynomials that are not negative."""
+    """Return polynomials `>= 0` about `a / b` for a positive `b`."""
     x = Poly.var(quotient)
     return a - b * x, b * x + b - 1 - a
 
 
 def _sizes_given(fun: ir.Function) -> frozenset[Name]:
-    """The sizes of arrays that an entry point is handed: none is negative, nor above a limit."""
+    """Return the sizes of an entry point's array parameters, which are natural and bounded."""
     arrays = [p.type for p in fun.params if isinstance(p.type, ir.Array)] if fun.entry else []
     sizes = (size.as_name for array in arrays for size in array.shape)
     return frozenset(name for name in sizes if name is not None)

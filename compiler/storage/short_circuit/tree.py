@@ -1,7 +1,7 @@
-"""A function as a tree: what is around a statement, which one binds a name, and who uses it.
+"""Immutable index of a function: parents of statements, binders and users of names.
 
-An index over the program as it was, made once by `tree_of` and written by nobody afterwards: what
-attempts change since is `edit_state.py`. Names are unique, so that tables by name need no scopes.
+`tree_of` builds it once from the original program; `edit_state.py` records later changes. Names are
+unique, so tables by name need no scopes.
 """
 
 from __future__ import annotations
@@ -21,46 +21,46 @@ Kind = Literal["function", "then", "else", "loop", "kernel", "operator"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeBody:
-    """A body: its statements and results; `parent` is the statement that it is inside of."""
+    """A body: its statements and results; `parent` is the enclosing statement."""
 
     kind: Kind
     parent: Item | None
     depth: int
     results: tuple[ir.KernelResult, ...]
     items: tuple[Item, ...] = ()
-    """As they stood; `Edited.items` are those of now."""
+    """Original statements; `Edited.items` are the current ones."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Item:
-    """A statement; `stood` is the position that it had in its body, `Edited.at` that of now."""
+    """A statement; `stood` is its original position, `Edited.at` the current one."""
 
     stm: ir.Stm
     scope: TreeBody
     stood: int
     names: frozenset[Name] = frozenset()
-    """What the statement uses and does not bind."""
+    """Names that the statement uses and does not bind."""
     arrays: frozenset[Name] = frozenset()
-    """The arrays that it uses or binds, also inside."""
+    """Arrays that it uses or binds, nested ones included."""
     children: tuple[TreeBody, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tree:
-    """One function."""
+    """Index of one function."""
 
     fun: ir.Function
     root: TreeBody
     types: Mapping[Name, ir.Type]
-    """What is bound, in order of text."""
+    """Types of bound names, in order of text."""
     scope_of: Mapping[Name, TreeBody]
     binder: Mapping[Name, Item]
-    """The statement whose pattern or loop parameters a name is among."""
+    """Statement that binds a name, in its pattern or as a loop parameter."""
     users: Mapping[Name, Mapping[TreeBody, Sequence[Item]]]
-    """For each body the statements in it that use a name, or hold one that does."""
+    """For each body, the statements that use a name, nested uses included."""
 
     def behind(self, name: Name) -> Name | None:
-        """The array that a name is a view or a later state of."""
+        """Return the array that a name is a view or a later state of."""
         item = self.binder.get(name)
         if item is None:
             return None
@@ -73,7 +73,7 @@ class Tree:
 
 
 def tree_of(fun: ir.Function) -> Tree:
-    """The tree of a function."""
+    """Return the index of a function."""
     made = _Tables()
     root = TreeBody("function", None, 0, fun.body.results)
     made.bind(fun.params, root)
@@ -89,7 +89,7 @@ def tree_of(fun: ir.Function) -> Tree:
 
 
 def all_items(scope: TreeBody) -> Iterator[Item]:
-    """All statements of a body as they stood, also inner ones."""
+    """Yield all original statements of a body, nested ones included."""
     for item in scope.items:
         yield item
         for child in item.children:
@@ -97,12 +97,12 @@ def all_items(scope: TreeBody) -> Iterator[Item]:
 
 
 def mem_of(kind: ir.Type | None) -> ir.MemBind | None:
-    """Where an array of a type lies."""
+    """Return the binding of an array type."""
     return kind.mem if isinstance(kind, ir.Array) else None
 
 
 class _Tables:
-    """The tables of a tree while it is made."""
+    """Tables of a tree under construction."""
 
     def __init__(self) -> None:
         self.types: dict[Name, ir.Type] = {}
@@ -110,10 +110,10 @@ class _Tables:
         self.binder: dict[Name, Item] = {}
         self.users: dict[Name, dict[TreeBody, list[Item]]] = {}
         self.arrays = set[Name]()
-        """The names among them of arrays in memory."""
+        """Names of arrays in memory."""
 
     def bind(self, params: Iterable[ir.Param], scope: TreeBody, item: Item | None = None) -> None:
-        """Names that are bound in a body, by the statement if any."""
+        """Enter names bound in a body, by the statement if any."""
         for param in params:
             self.types[param.name] = param.type
             self.scope_of[param.name] = scope
@@ -123,9 +123,9 @@ class _Tables:
                 self.binder[param.name] = item
 
     def fill(self, scope: TreeBody, stms: Iterable[ir.Stm]) -> set[Name]:
-        """Let a body have its statements: those know the body, so it gets them afterwards.
+        """Set the statements of a body, which refer back to it.
 
-        Answers what the body uses and does not bind.
+        Returns the free names of the body.
         """
         items = tuple(self._item(stm, scope, at) for at, stm in enumerate(stms))
         object.__setattr__(scope, "items", items)
@@ -133,7 +133,7 @@ class _Tables:
         return used.difference(param.name for item in items for param in item.stm.pat)
 
     def _item(self, stm: ir.Stm, scope: TreeBody, at: int) -> Item:
-        """A statement, and what is inside of it: bodies know it, so it gets them afterwards."""
+        """Build a statement and its nested bodies."""
         used, bound = set[Name](), set[Name]()
         visit_own(stm, used.add, bound.add)
         item = Item(stm, scope, at)
@@ -153,7 +153,7 @@ class _Tables:
     def _inner(
         self, child: ir.Body | ir.Lambda | ir.KernelBody, item: Item, k: int
     ) -> tuple[TreeBody, set[Name]]:
-        """A body inside of a statement, and what it uses and does not bind."""
+        """Build a nested body; also returns its free names."""
         exp = item.stm.exp
         kind: Kind = "kernel"
         if isinstance(child, ir.Lambda):

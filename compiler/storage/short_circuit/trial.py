@@ -1,9 +1,8 @@
-"""Refused attempts, tried: made all the same, and run on small inputs.
+"""Force refused attempts and run them on small inputs, in search of a counterexample.
 
-That two sets of cells meet for some values of their names says little: a program may stop on these
-values long before, or never have them together. So a refusal names values only if a run has shown
-them: the program as it is runs through, and with the array built in its place a cell that was
-written too early is needed by somebody else.
+An overlap of two sets of cells for some values proves little: a program may stop earlier on these
+values, or never have them together. So a refusal shows values only if a run does: the original
+program terminates normally, and with the array built in place a cell written too early is accessed.
 """
 
 from __future__ import annotations
@@ -50,24 +49,24 @@ from compiler.storage.short_circuit.points import Forced, Shortcut
 from compiler.storage.short_circuit.wording import clashing, stopping
 
 FREE = 1 << 40
-"""Names from here on are in no program."""
+"""Name tags from here on are unused by any program."""
 RUNS = 12
-"""Inputs that one attempt is tried on."""
+"""Number of inputs per attempt."""
 _RUN_SECONDS, _RUN_BYTES = 0.25, 1 << 20
 _WHOLE_SECONDS = 3.0
 """For a run to the end of a program in which a cell is known to meet: what is written early, early."""
 _ELEMENTS = 1 << 12
-"""Of one array that a run is given."""
+"""Maximum elements of an input array."""
 _CELLS = 1 << 8
-"""Larger sets of cells are not compared before a run."""
+"""Maximum size of cell sets compared before a run."""
 _USUAL = (3, 2, 1, 7)
-"""Values for all that nothing is known about."""
+"""Values tried for unconstrained names."""
 Trial = tuple[Function, dict[Name, int], list[Value]]
-"""An entry point, the sizes and numbers that it is given, and all that it is given."""
+"""An entry point, its sizes and integers, and all its arguments."""
 
 
 class _Met(Exception):
-    """A run has come to a clash."""
+    """Raised when a run reaches a clash."""
 
     def __init__(self, cell: int, write: WitnessedAccess, use: WitnessedAccess) -> None:
         super().__init__(cell)
@@ -77,10 +76,9 @@ class _Met(Exception):
 
 
 class Watch(Machine):
-    """A run that knows which cells were written early, until the arrays are in their places.
+    """A machine that tracks cells written early, until the arrays are in their places.
 
-    `early` are the names of the arrays that are built in place; `destination` the one that they
-    are part of as soon as it is bound.
+    `early` are the names of arrays built in place; `destination` contains them once it is bound.
     """
 
     def __init__(
@@ -90,17 +88,17 @@ class Watch(Machine):
         self.early = early
         self.destination = destination
         self.now: list[Stm] = []
-        """The statements that are running, from outside in."""
+        """Running statements, outermost first."""
         self._owners: dict[tuple[str, int], WitnessedAccess] = {}
-        """Of each cell that was written early."""
+        """Early writers by cell."""
         self._others: dict[tuple[str, int], WitnessedAccess] = {}
-        """Who else touched a cell, of those that might meet in a kernel."""
+        """Other accesses in a kernel, by cell."""
         self._mixed: dict[int, set[tuple[str, int]]] = {}
-        """What a kernel has written of which results come early and others do not, by its depth."""
+        """Cells written by statements with early and other results, by nesting depth."""
 
     def stms(self, code: Sequence[Stm]) -> None:
-        """Run statements in order; once the arrays are in their places, all is well again."""
-        super().stms(())  # An empty body takes time as well.
+        """Run statements in order; tracking ends once the arrays are in place."""
+        super().stms(())  # An empty body costs a step as well.
         for stm in code:
             self.now.append(stm)
             super().stms((stm,))
@@ -110,12 +108,12 @@ class Watch(Machine):
                 self._owners.clear()
 
     def traced_read(self, block: Block, cells: Sequence[int]) -> None:
-        """Note a read."""
+        """Track a read."""
         self._traced(block, cells, self._operands(block), False)
         super().traced_read(block, cells)
 
     def traced_write(self, block: Block, cells: Sequence[int], meeting: bool) -> None:
-        """Note a write."""
+        """Track a write."""
         arrays = self._results(block)
         mine = self._traced(block, cells, arrays, True)
         try:
@@ -133,7 +131,7 @@ class Watch(Machine):
     def _traced(
         self, block: Block, cells: Sequence[int], arrays: Sequence[Name], writes: bool
     ) -> bool:
-        """Whether an access is one of those that come early; others must not meet any of these."""
+        """True for an early access; any other access to such a cell is a clash."""
         if not arrays or not self.early:
             return False
         mine = self.early.issuperset(arrays)
@@ -153,7 +151,7 @@ class Watch(Machine):
         return False
 
     def _by_two(self, keys: Sequence[tuple[str, int]], arrays: Sequence[Name]) -> None:
-        """A kernel writes each cell of a result once: what it writes twice, two results share."""
+        """Detect a cell written twice by a kernel's results, which two of them share."""
         before = self._mixed.setdefault(len(self.now), set())
         for key in keys:
             if key in before:
@@ -177,7 +175,7 @@ class Watch(Machine):
         return WitnessedAccess(array, writes, tuple(self.now), indices, values)
 
     def _operands(self, block: Block) -> list[Name]:
-        """The arrays of a block that the current statement may read."""
+        """Return the arrays of a block that the current statement may read."""
         if not self.now:
             return []
         stm = self.now[-1]
@@ -188,7 +186,7 @@ class Watch(Machine):
         return [n for n, place in places if isinstance(place, Location) and place.block is block]
 
     def _results(self, block: Block) -> list[Name]:
-        """The arrays of a block that the current statement makes."""
+        """Return the arrays of a block that the current statement creates."""
         if not self.now:
             return []
         return [
@@ -201,7 +199,7 @@ class Watch(Machine):
 
 
 class Trials:
-    """The refused attempts of one function of a program of stage `funmem`."""
+    """Runs refused attempts of one function of a program of stage `funmem`."""
 
     def __init__(
         self,
@@ -211,9 +209,9 @@ class Trials:
         attempts: Sequence[Attempt],
         deadline: float = math.inf,
     ) -> None:
-        """`attempts` are those that were made under `ctx` in function `at` of `prog`.
+        """`attempts`: those made under `ctx` in function `at` of `prog`.
 
-        Nothing is begun after the `deadline`, a time of `time.monotonic`.
+        Starts nothing after the `deadline`, a time of `time.monotonic`.
         """
         self.deadline = deadline
         self.prog = prog
@@ -225,18 +223,18 @@ class Trials:
         self.now, self.assumptions = before.now, before.assumptions
 
     def rerun(self, given: Context = NOTHING, forced: int | None = None) -> Shortcut:
-        """Another run of all attempts: with more facts, or one of them made in any case."""
+        """Repeat all attempts with more facts, or with one of them forced."""
         mine = self.ctx
         ctx = Ctx(mine.options, mine.names.fork(FREE), target=mine.target, stage=mine.stage)
         return Shortcut(self.fun, ctx, given, forced)
 
     @property
     def is_late(self) -> bool:
-        """Whether there is no time left."""
+        """True after the deadline."""
         return time.monotonic() > self.deadline
 
     def forced(self, number: int) -> tuple[Prog, Attempt] | None:
-        """The program with an attempt made all the same; None if more than safety is in its way."""
+        """Return the program with an attempt forced; None if another condition fails."""
         shortcut = self.rerun(forced=number)
         try:
             shortcut.run()
@@ -247,9 +245,9 @@ class Trials:
         return None
 
     def look(self, number: int) -> bool:
-        """Try an attempt if it was refused for what it overwrites; whether it was tried.
+        """Run an attempt that was refused for its overwrites; returns whether it was run.
 
-        What a run shows is kept with the attempt, and said in place of what is not proved.
+        The result is stored with the attempt, and replaces the unproved claim in its text.
         """
         attempt = self.attempts[number]
         if attempt.done or self.is_late:
@@ -267,7 +265,7 @@ class Trials:
         return True
 
     def clash(self, number: int) -> Clash | None:
-        """What goes wrong if an attempt is made all the same; None if no run has shown it."""
+        """Return a counterexample of a forced attempt; None if no run shows one."""
         found = self.forced(number)
         if found is None:
             return None
@@ -282,7 +280,7 @@ class Trials:
         return None
 
     def stop(self, number: int) -> Stop | None:
-        """Inputs on which the check of a slice fails; None if no run has shown it."""
+        """Return inputs on which the check of a slice fails; None if no run shows it."""
         check = self.attempts[number].check
         for fun, inputs, args in self.inputs(self.attempts[number]):
             watch = Watch(self.prog)
@@ -291,7 +289,7 @@ class Trials:
         return None
 
     def happens(self, attempt: Attempt, claim: Poly) -> bool:
-        """Whether there is a run in which a claim about sizes and numbers holds."""
+        """True if a run satisfies a claim about sizes and integers."""
         return any(
             claim.evaluate(inputs) >= 0 and self._end(Watch(self.prog), fun, args) is None
             for fun, inputs, args in self.inputs(attempt, claim)
@@ -301,7 +299,7 @@ class Trials:
     def _end(
         watch: Watch, fun: Function, args: Sequence[Value], seconds: float = _RUN_SECONDS
     ) -> CompileError | None:
-        """Run an entry point; the error that it ends in, if any."""
+        """Run an entry point; return the error that it ends in, if any."""
         try:
             within(seconds, lambda: heap.execute(watch, watch.funs[fun.name], args))
         except CompileError as error:
@@ -311,7 +309,7 @@ class Trials:
     # --- inputs ---
 
     def inputs(self, attempt: Attempt, *claims: Poly) -> Iterator[Trial]:
-        """Small inputs, those first for which the cells in question meet and claims hold."""
+        """Yield small inputs, first those for which the cells overlap and claims hold."""
         mine = self._points(attempt, claims) if self.fun.entry else iter(())
         callers = [self.fun] if self.fun.entry else [f for f in self.prog.funs if f.entry]
         usual = (
@@ -332,7 +330,7 @@ class Trials:
                 return
 
     def _points(self, attempt: Attempt, claims: Sequence[Poly]) -> Iterator[Point]:
-        """Values that meet what is checked, where the two sets of cells share one, then others."""
+        """Yield points that satisfy the checks, first those where the two cell sets overlap."""
         pair = next((o for o in attempt.obligations if not isinstance(o.verdict, Disjoint)), None)
         lmads = (pair.write, pair.use) if pair is not None else ()
         cells = [dim.size - 1 for lmad in lmads for dim in lmad.dims]
@@ -349,7 +347,7 @@ class Trials:
         yield from (point for point in points if point not in meeting)
 
     def known(self, attempt: Attempt) -> Context:
-        """What is checked around an attempt and in it, before and afterwards."""
+        """Return the facts checked around an attempt and in it, before and after."""
         item = self.now.binder(attempt.destination) or self.now.binder(attempt.source)
         scope = item.scope if item is not None else self.now.tree.root
         found = self.assumptions.at(scope, len(self.now.items(scope)))
@@ -360,7 +358,7 @@ class Trials:
 
 
 def given_numbers(fun: Function) -> set[Name]:
-    """The sizes and whole numbers that a function is given."""
+    """Return the sizes and integers among a function's parameters."""
     return {
         param.name
         for param in fun.params
@@ -369,12 +367,12 @@ def given_numbers(fun: Function) -> set[Name]:
 
 
 def _visible(fun: Function, inputs: Mapping[Name, int]) -> dict[Name, int]:
-    """Of the sizes and numbers those that have a name in the program, in its order."""
+    """Return the sizes and integers with a source name, in source order."""
     return {param.name: inputs[param.name] for param in fun.params if param.name in inputs}
 
 
 def _chosen(known: Context, side: int) -> tuple[list[Poly], list[tuple[Name, Poly]]]:
-    """Bounds and equalities, of each alternative those of one side."""
+    """Return bounds and equalities, taking one side of each alternative."""
     bounds: list[Poly] = []
     equal: list[tuple[Name, Poly]] = []
     for leaf in known.leaves():
@@ -392,7 +390,7 @@ def _size(point: Point) -> int:
 
 
 def _meet(write: Lmad[Poly], use: Lmad[Poly], point: Point) -> bool:
-    """Whether two small sets of cells share one."""
+    """True if two small sets of cells share one."""
     if not write.names() | use.names() <= point.keys():
         return False
     first, second = write.evaluate(point), use.evaluate(point)
@@ -404,7 +402,10 @@ def _meet(write: Lmad[Poly], use: Lmad[Poly], point: Point) -> bool:
 def made(
     fun: Function, numbers: Mapping[Name, int], seed: int, most: int = _USUAL[0]
 ) -> Trial | None:
-    """Inputs with these sizes and numbers, the rest random and below `most`; None if too large."""
+    """Return inputs with these sizes and integers; None if too large.
+
+    Other values are random and below `most`.
+    """
     rng = np.random.default_rng(seed)
     known = {name: numbers.get(name, _USUAL[0]) for name in sorted(given_numbers(fun))}
     args: list[Value] = []

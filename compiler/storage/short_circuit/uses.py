@@ -1,9 +1,8 @@
-"""What statements touch, as trees whose parts many attempts share.
+"""Trees of accesses whose parts are shared by many attempts.
 
-An attempt asks for what all statements between two others touch, but for few of them. A body's
-statements, and a kernel's results, are put together two by two, then those: any run of them is a
-few such parts. What is found out of a part is kept there, its covers and its cells as they look
-from outside of the body, and is made again only for parts that something has changed in.
+An attempt asks for the accesses of all statements between two others, except a few. Statements of a
+body, and results of a kernel, are combined in a binary tree: any range is a few subtrees. Derived
+data (covers, aggregated cells) is cached per subtree, and recomputed only for changed ones.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from compiler.storage.short_circuit.access import Access, unique
 from compiler.storage.short_circuit.covers import Cover, IsSize, covers
 
 _MANY = 64
-"""Among more accesses than so many, none is looked for that is there twice."""
+"""Maximum number of accesses in which duplicates are sought."""
 
 
 class Uses:
-    """Accesses in some order: one, or those of several parts."""
+    """A sequence of accesses: one, or those of several parts."""
 
     __slots__ = ("_covers", "_left", "_unknown", "access", "count", "origin", "parts")
 
@@ -32,7 +31,7 @@ class Uses:
         access: Access | None = None,
         origin: Access | None = None,
     ) -> None:
-        """`origin`: the access as it is further inside, in one iteration or thread."""
+        """`origin`: the access further inside, in one iteration or thread."""
         self.parts = parts
         self.access = access
         self.origin = origin
@@ -50,9 +49,9 @@ class Uses:
             waiting += one.parts[::-1]
 
     def left(self, leave: Callable[[Access], Access]) -> Uses:
-        """The accesses as they are seen from outside the body, which `leave` says of one.
+        """Return the accesses aggregated by `leave`, from outside the body.
 
-        A part is in one body: it is asked once.
+        Cached: a part belongs to one body.
         """
         if self._left is None:
             if self.access is not None:
@@ -62,9 +61,9 @@ class Uses:
         return self._left
 
     def covers(self, is_size: IsSize) -> Sequence[Cover[Uses]]:
-        """Covers of those whose cells are known.
+        """Return covers of the accesses with known cells.
 
-        `is_size`: whether a number is not negative, wherever in the function.
+        `is_size`: test whether a number is natural anywhere in the function.
         """
         if self._covers is None:
             if self.access is None:
@@ -76,7 +75,7 @@ class Uses:
         return self._covers
 
     def unknown(self) -> tuple[Uses, ...]:
-        """Those of which nothing is known."""
+        """Return the accesses with unknown cells."""
         if self._unknown is None:
             if self.access is None:
                 self._unknown = tuple(one for part in self.parts for one in part.unknown())
@@ -85,14 +84,14 @@ class Uses:
         return self._unknown
 
     def unlike(self, cells: Lmad[Poly] | None) -> Uses:
-        """Those that do not touch just these cells."""
+        """Return the accesses that do not touch exactly these cells."""
         if self.access is not None:
             return NO_USES if self.access.lmad == cells else self
         kept = tuple(part.unlike(cells) for part in self.parts)
         return self if all(map(_is, kept, self.parts)) else together(kept)
 
     def once(self) -> Uses:
-        """Each of few accesses once."""
+        """Remove duplicates, if the accesses are few."""
         if self.count > _MANY:
             return self
         found = unique(self)
@@ -107,12 +106,12 @@ NO_USES = Uses()
 
 
 def uses(accesses: Iterable[Access]) -> Uses:
-    """Accesses one by one."""
+    """Return accesses as a sequence of leaves."""
     return together([Uses((), access) for access in accesses])
 
 
 def together(parts: Iterable[Uses]) -> Uses:
-    """Several as one."""
+    """Combine several parts."""
     kept = tuple(part for part in parts if part.count)
     if len(kept) == 1:
         return kept[0]
@@ -120,7 +119,7 @@ def together(parts: Iterable[Uses]) -> Uses:
 
 
 class Row:
-    """What each statement of a body, or each result of a kernel, touches, and runs of them."""
+    """Accesses of a body's statements, or a kernel's results, by range."""
 
     def __init__(self, length: int, last_first: bool) -> None:
         self._length = length
@@ -128,7 +127,7 @@ class Row:
         self._runs: dict[tuple[int, int], Uses] = {}
 
     def between(self, first: int, end: int, one: Callable[[int], Uses]) -> list[Uses]:
-        """Parts for `first .. end - 1`; `one` answers what one of them touches."""
+        """Return parts for `first .. end - 1`; `one` returns the accesses of one element."""
         level = 0
         front: list[Uses] = []
         back: list[Uses] = []
@@ -144,12 +143,12 @@ class Row:
         return found[::-1] if self._last_first else found
 
     def changed(self, at: int) -> None:
-        """Something else is touched there."""
+        """Drop the cached ranges that contain `at`."""
         for level in range(self._length.bit_length() + 1):
             self._runs.pop((level, at >> level), None)
 
     def _run(self, level: int, at: int, one: Callable[[int], Uses]) -> Uses:
-        """What `2**level` of them touch, from `at` times as many on."""
+        """Return the accesses of the aligned range of `2**level` elements number `at`."""
         key = level, at
         found = self._runs.get(key)
         if found is None:
@@ -164,11 +163,11 @@ class Row:
 
 @dataclass(slots=True)
 class Summary:
-    """What statements write of the source and touch of the destination."""
+    """Writes of the source and uses of the destination by statements."""
 
     writes: list[Access] = field(default_factory=list)
     uses: Uses = NO_USES
 
     def use(self, accesses: Iterable[Access]) -> None:
-        """Add what is touched."""
+        """Add uses."""
         self.uses = together([self.uses, uses(accesses)])

@@ -1,4 +1,4 @@
-"""What arrays are called in remarks: as in the program, or by what computes them and where."""
+"""Describe arrays in remarks: by source name, or by the computation and its line."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from compiler.storage.short_circuit.tree import Item
 
 
 def called(now: Edited, name: Name) -> str:
-    """An array in a few words that go into a sentence: by its name, if its author gave it one."""
+    """Describe an array within a sentence: by its source name if there is one."""
     return now.spell.array(name)
 
 
 def in_line(item: Item | None) -> str:
-    """Where a statement is from, in the middle of a sentence; "" if that is not known."""
+    """Return the origin of a statement as ` in line N`; "" if unknown."""
     line = _line(item)
     return f" in {line}" if line else ""
 
 
 def there_already(now: Edited, name: Name, block: Name, later: Sequence[Item]) -> str:
-    """Why an array in a block that is made elsewhere cannot be built in a place: it is there."""
+    """Explain that an array in another block exists already and has to be copied."""
     members = sorted(now.members.get(block, ()), key=now.comes)
     what, entire = called(now, name), called(now, members[0] if members else name)
     binder = now.binder(block)
@@ -41,7 +41,7 @@ def there_already(now: Edited, name: Name, block: Name, later: Sequence[Item]) -
 
 
 def unbounded(now: Edited, terms: Terms, names: Iterable[Name]) -> str:
-    """Of the names in what is not proved those of which nothing can be known, as a sentence."""
+    """Name a variable without bounds among those of an unproved claim, as a sentence."""
     inner = {x for n in names if n in terms.atoms for p in terms.atoms[n].args for x in p.names()}
     for name in sorted({*names, *inner}):
         item = now.binder(name)
@@ -56,12 +56,12 @@ def unbounded(now: Edited, terms: Terms, names: Iterable[Name]) -> str:
 
 
 def doing(now: Edited, item: Item) -> str:
-    """A statement in a few words: its last name, or what it is and where."""
+    """Describe a statement: by its last name, or its kind and line."""
     return now.spell.statement(item.stm)
 
 
 def both(now: Edited, source: Name, destination: Name) -> tuple[str, str]:
-    """Two arrays in a few words each, which are not the same."""
+    """Describe two arrays by different phrases."""
     one, other = called(now, source), called(now, destination)
     if one == other:
         first, second = (_line(now.binder(name)) for name in (source, destination))
@@ -74,14 +74,14 @@ def both(now: Edited, source: Name, destination: Name) -> tuple[str, str]:
 def not_apart(
     spell: Callable[[Poly], str], write: str, use: str, does: str, where: str, verdict: Verdict
 ) -> str:
-    """Why something is not written early: what is not proved. What goes wrong, only a run says."""
+    """Explain an unproved obligation. Only a run says what would go wrong."""
     missing = verdict.missing if isinstance(verdict, Unknown) else None
     needs = f": that needs {spell(missing)} >= 0" if missing is not None else ""
     return f"It is not proved that {write} keeps away from {use}, which is {does} {where}{needs}."
 
 
 def anywhere(now: Edited, terms: Terms, use: Access, where: str) -> str:
-    """Why all of the destination has to be kept: all of it is used, or it is not known which."""
+    """Explain that the whole destination must be kept: all of it is used, or unknown parts."""
     does, array = "written" if use.writes else "read", called(now, use.array)
     if use.lost is None:
         return f"Any element of the destination may be {does} {where}, through {array}."
@@ -95,7 +95,7 @@ def anywhere(now: Edited, terms: Terms, use: Access, where: str) -> str:
 
 
 def clashing(now: Edited, clash: Clash) -> str:
-    """What a run has shown, as a sentence."""
+    """Describe the result of a run, as a sentence."""
     write, use = both(now, clash.write.array, clash.use.array)
     does = "written" if clash.use.writes else "read"
     what = f"{write} would overwrite cell {clash.cell}, where {use} is {does}"
@@ -103,12 +103,12 @@ def clashing(now: Edited, clash: Clash) -> str:
 
 
 def stopping(now: Edited, because: str, stop: Stop) -> str:
-    """Why something is checked when the program runs, and that a run has come to where it fails."""
+    """Explain why a check stays, and that it fails in a run."""
     return f"{because.removesuffix('.')}; it fails{_values(now, stop.inputs)}."
 
 
 def _where(now: Edited, clash: Clash) -> str:
-    """Where the cell is needed, as seen from the statement that writes it, and in which run."""
+    """Describe where the cell is needed, seen from the statement that writes it, and the run."""
     values = _values(now, clash.inputs)
     for mine, theirs in zip(clash.write.around, clash.use.around, strict=False):
         if mine is not theirs:
@@ -121,7 +121,7 @@ def _where(now: Edited, clash: Clash) -> str:
 
 
 def _over(stm: Stm) -> list[Name]:
-    """The indices of a loop or kernel."""
+    """Return the indices of a loop or kernel."""
     match stm.exp:
         case Loop(_, _, ForLoop() as form, _):
             return [form.index]
@@ -136,14 +136,14 @@ def _doing(now: Edited, stm: Stm) -> str:
 
 
 def _values(now: Edited, inputs: Mapping[Name, int]) -> str:
-    """The sizes and numbers of a run, as the end of a sentence."""
+    """Format the sizes and integers of a run as the end of a sentence."""
     named = [(name, value) for name, value in inputs.items() if now.said(name) is not None]
     shown = [f"{now.spell.number(name)} = {value}" for name, value in named]
     return f" with {', '.join(shown)}" if shown else ""
 
 
 def _indices(now: Edited, clash: Clash, over: Sequence[Name]) -> str:
-    """Where in a loop or kernel the cell is written and needed, as the end of a sentence."""
+    """Format the indices of the write and the use as the end of a sentence."""
     ends = []
     for touch in (clash.write, clash.use):
         does = "written" if touch.writes else "read"
@@ -154,5 +154,5 @@ def _indices(now: Edited, clash: Clash, over: Sequence[Name]) -> str:
 
 
 def _line(item: Item | None) -> str:
-    """The line of the program that a statement is from; "" if that is not known."""
+    """Return the source line of a statement; "" if unknown."""
     return line_of(item.stm.prov) if item is not None else ""
