@@ -28,13 +28,14 @@ clash.py             result of such a run
 sufficient_facts.py  conditions that the author could state to make an attempt succeed
 wording.py           descriptions of arrays for remarks
 
-Note: why a function is edited in place of being rebuilt after each attempt. An attempt asks for the parents of
-a statement, for earlier statements and for the users of an array. There may be hundreds of attempts,
-and each changes the bindings of a few arrays and the order of a few statements: rebuilding the program
-would cost the size of the function per attempt, with a new index, and cached results about statements
-(facts, summaries) would be lost with the old nodes. So there is one immutable index: items keep
-their identity through all edits, and caches are keyed by item. The changes are small (`Edited`),
-made by edits only, and `rebuilt` produces one program from both at the end.
+Note: why a function is edited in place of being rebuilt after each attempt. An attempt asks for the
+parents of a statement, for earlier statements and for the users of an array. There may be hundreds
+of attempts, and each changes the bindings of a few arrays and the order of a few statements:
+rebuilding the program would cost the size of the function per attempt, with a new index, and cached
+results about statements (facts, summaries) would be lost with the old nodes. So there is one
+immutable index: items keep their identity through all edits, and caches are keyed by item. The
+changes are small (`Edited`), made by edits only, and `rebuilt` produces one program from both at
+the end.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ RUNS = 12
 """Number of inputs per attempt."""
 _RUN_SECONDS, _RUN_BYTES = 0.25, 1 << 20
 _WHOLE_SECONDS = 3.0
-"""For a run to the end of a program in which a cell is known to meet: what is written early, early."""
+"""Time limit of a run to the end, for a program in which an overlap is known."""
 _ELEMENTS = 1 << 12
 """Maximum elements of an input array."""
 _CELLS = 1 << 8
