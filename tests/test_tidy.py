@@ -244,6 +244,7 @@ PLAIN = (
     "compiler/editor/",
     "compiler/ir/",
     "compiler/notebooks/",
+    "compiler/optimise/",
     "compiler/protocol/",
     "compiler/storage/",
 )

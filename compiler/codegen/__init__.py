@@ -1,1 +1,1 @@
-"""From memory-annotated programs to text: the imperative IR, and one folder for each target."""
+"""Generate code from programs with memory: the imperative IR, and a folder per target."""

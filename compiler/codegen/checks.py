@@ -1,8 +1,8 @@
-"""Checks before work: a body without its assertions, for points whose checks have been made.
+"""Hoist checks before the work of a loop, which then runs without them.
 
-A check inside of a loop keeps it from vector registers. Where conditions do not depend on what
-earlier checks protect, a loop over the conditions alone comes first; if all hold, the work needs
-no checks. Else the loop with checks runs and reports the first failure as ever.
+A check inside a loop prevents vectorisation. Where conditions do not depend on code that earlier
+checks protect, a loop over the conditions alone runs first; if all hold, the work needs no checks.
+Otherwise the loop with checks runs and reports the first failure.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Checks:
 
 
 def checks_first(body: Stms) -> Checks | None:
-    """The checks of a body that has no loops, if they can be made before everything else."""
+    """Return the checks of a loop-free body, if they can be made before everything else."""
     traits = traits_of(body)
     if not traits.asserts or traits.loops or traits.allocs:
         return None

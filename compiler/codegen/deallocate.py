@@ -1,9 +1,8 @@
-"""When a block is done with: `Free` behind the last statement that mentions it.
+"""Insert `Free` after the last use of each block.
 
-A variable that holds a block is freed in the statement list that declares it, and so is what a
-call gives. What a call mentions last, the function frees that is called. Blocks are counted
-by the variables that hold them, so that the block of a loop's result stays while the loop's
-parameter goes.
+A variable that holds a block is freed in the statement list that declares it, and so is the result
+of a call. If a call is the last use, the callee frees. Blocks are reference-counted by their
+variables, so that the block of a loop's result survives the loop's parameter.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from compiler.ir.nodes import Mem, Operand
 
 
 def insert_frees(stms: Stms, live: set[Name], given: Iterable[Name] = ()) -> Stms:
-    """`stms` with frees of what they declare, except for `live`, which is used after them.
+    """Insert frees of what `stms` declare, except for `live`, which is used after them.
 
-    They are to free what is `given` as well.
+    Also frees the blocks `given` to them.
     """
     return _with_frees(stms, live, given)[0]
 
 
 def _with_frees(stms: Stms, live: set[Name], given: Iterable[Name] = ()) -> tuple[Stms, set[Name]]:
-    """The same, and all blocks that the statements mention."""
+    """Insert frees; also returns all blocks that the statements mention."""
     last: dict[Name, int] = dict.fromkeys(given, -1)
     declared = set(last)
     out: list[Stm] = []
@@ -56,7 +55,7 @@ def _with_frees(stms: Stms, live: set[Name], given: Iterable[Name] = ()) -> tupl
 
 
 def _inside(stm: Stm) -> tuple[Stm, set[Name]]:
-    """A statement with frees in what is nested in it, and all blocks that it mentions."""
+    """Insert frees into nested statements; also returns all mentioned blocks."""
     match stm:
         case If():
             then, mentioned = _with_frees(stm.then, set())

@@ -1,9 +1,9 @@
-"""Histograms of rows, element by element: rows and their elements as two loops, without division.
+"""Turn a histogram of row elements into two loops, over rows and columns, without division.
 
-What a histogram combines element by element has a point for each element `i` of rows of width `d`,
-whose row is `i // d` and whose place is `i %% d`. As two loops nothing is divided, what a row has
-in common is computed once, and the elements of a row, which have bins of their own, go side by
-side. Each bin gets its values in the order in which it did before.
+An elementwise combined histogram of rows has a point for each element `i` of rows of width `d`,
+with row `i // d` and column `i %% d`. As two loops nothing is divided, row-invariant code is
+computed once, and the elements of a row, which have separate bins, vectorise. Each bin still gets
+its values in the same order.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _QUOTIENT, _REMAINDER = ("/", "//"), ("%", "%%")
 
 @dataclass(frozen=True, slots=True)
 class ElementRows:
-    """`kernel` goes over rows; `nest` makes of its body what is done for each of them."""
+    """`kernel` iterates over rows; `nest` makes the statements of a row from its body."""
 
     kernel: imp.Kernel
     column: Name
     width: SE
 
     def nest(self, updates: Iterable[imp.Stm]) -> imp.Stms:
-        """The elements of a row; `updates` are what is done with each."""
+        """Return the statements of a row; `updates` are those of each element."""
         varying = {self.column}
         uniform: list[imp.Stm] = []
         own: list[imp.Stm] = []
@@ -56,7 +56,7 @@ class ElementRows:
         return (imp.If(some, (*uniform, *inner), (), self.kernel.prov),)
 
     def _guard(self, updates: imp.Stms, varying: set[Name]) -> tuple[SE | None, imp.Stms]:
-        """What of the condition of a single update is the same for a row, and the rest."""
+        """Split the condition of a single update into its row-invariant part and the rest."""
         if len(updates) != 1 or not isinstance(updates[0], imp.If):
             return None, updates
         update = updates[0]
@@ -67,15 +67,15 @@ class ElementRows:
         return (conjunction(row) if row else None), own
 
     def _holds(self, cond: SE) -> bool:
-        """Whether a condition says that a column is one."""
+        """True if a condition only says that a column is in bounds."""
         column = Var(self.column, "i64")
         return cond in (Bin("<=", "i64", ZERO, column), Bin("<", "i64", column, self.width))
 
 
 def element_rows(kernel: imp.Kernel, bound: SE) -> ElementRows | None:
-    """The kernel of a histogram as one over rows; None where its points are no elements of rows.
+    """Return a histogram's kernel as one over rows; None if its points are no row elements.
 
-    `bound`: how many points the last dimension has.
+    `bound`: number of points of the last dimension.
     """
     if not isinstance(kernel.work, imp.HistWork) or not traits_of(kernel.body).straight:
         return None
@@ -103,7 +103,7 @@ def element_rows(kernel: imp.Kernel, bound: SE) -> ElementRows | None:
 
 
 def _divisor(kernel: imp.Kernel, index: Name) -> SE | None:
-    """What the index is divided by, if that is the same at all points."""
+    """Return the invariant divisor of the index, or None."""
     assert isinstance(kernel.work, imp.HistWork)
     parts = [se for hist in kernel.work.hists for se in hist.bins]
     parts += [stm.value for stm in kernel.body if isinstance(stm, imp.Define)]
@@ -123,7 +123,7 @@ def _all_parts(se: SE) -> Iterable[SE]:
 
 
 def _change(index: Name, width: SE, row: Name, column: Name) -> Callable[[SE], SE]:
-    """What puts rows and columns in the place of an index."""
+    """Return a rewriting of an index to row and column."""
 
     def change(se: SE) -> SE:
         match se:
@@ -142,7 +142,7 @@ def _change(index: Name, width: SE, row: Name, column: Name) -> Callable[[SE], S
 def _changed(
     hist: imp.Histogram, change: Callable[[SE], SE], known: Mapping[Name, SE]
 ) -> imp.Histogram:
-    """A histogram over rows; a bin that is a column is named as one."""
+    """Return a histogram over rows; a bin equal to the column is named so."""
     bins: list[SE] = []
     for one in hist.bins:
         value = known.get(one.name) if isinstance(one, Var) else None
@@ -152,13 +152,13 @@ def _changed(
 
 
 def _bins_apart(hist: imp.Histogram, column: Name) -> bool:
-    """Whether different columns have different bins, and the operator has no loops or checks."""
+    """True if different columns have different bins, and the operator is straight."""
     own = Var(column, "i64")
     return own in hist.bins and traits_of(hist.op.body).straight
 
 
 def _conjuncts(cond: SE) -> Sequence[SE]:
-    """The conditions that hold together."""
+    """Return the conjuncts of a condition."""
     if isinstance(cond, Bin) and cond.op == "&&":
         return (*_conjuncts(cond.lhs), *_conjuncts(cond.rhs))
     return (cond,)

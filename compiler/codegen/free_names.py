@@ -1,4 +1,4 @@
-"""The names that statements use and do not define, with their types: a kernel's parameters."""
+"""Free names of statements with their types: a kernel's parameters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from compiler.ir.walk import se_parts
 
 
 class FreeNames(StmParts):
-    """Scalars and blocks in order of first use, and what is defined inside."""
+    """Scalars and blocks in order of first use, and names bound inside."""
 
     def __init__(self) -> None:
         self.scalars: dict[Name, Prim] = {}
@@ -24,15 +24,15 @@ class FreeNames(StmParts):
         self.bound: set[Name] = set()
 
     def free_scalars(self) -> dict[Name, Prim]:
-        """Scalars from outside."""
+        """Return free scalars."""
         return {n: p for n, p in self.scalars.items() if n not in self.bound}
 
     def free_blocks(self) -> dict[Name, Prim]:
-        """Blocks from outside."""
+        """Return free blocks."""
         return {n: p for n, p in self.blocks.items() if n not in self.bound}
 
     def se(self, se: SE, node: object = None) -> None:
-        """The variables of an expression."""
+        """Visit the variables of an expression."""
         if type(se) is Var:
             self.scalars.setdefault(se.name, se.prim)
         elif type(se) is Bin:
@@ -43,20 +43,20 @@ class FreeNames(StmParts):
                 self.se(part)
 
     def bind(self, name: Name, node: object) -> None:
-        """A name of its own."""
+        """Record a bound name."""
         self.bound.add(name)
 
     def block(self, name: Name, prim: Prim) -> None:
-        """A block with its element type."""
+        """Record a block with its element type."""
         self.blocks.setdefault(name, prim)
 
     def holder(self, name: Name, node: Declare) -> None:
-        """A variable for blocks."""
+        """Record a variable for blocks."""
         if isinstance(node.type, Mem):
             self.blocks.setdefault(name, node.type.prim)
 
     def operand(self, value: Operand | None, node: Any) -> None:
-        """What is assigned, or a call is given; a block has the type of its variable."""
+        """Visit an assigned or passed operand; a block has the type of its variable."""
         if isinstance(value, str):
             known: Prim = "i64"
             if isinstance(node, Declare):
@@ -68,12 +68,12 @@ class FreeNames(StmParts):
             super().operand(value, node)
 
     def lmad(self, lmad: Lmad[Poly], node: object = None) -> None:
-        """The variables of an LMAD, in an order that is the same in every run."""
+        """Visit the variables of an LMAD, in a deterministic order."""
         for name in sorted(lmad.names()):
             self.scalars.setdefault(name, "i64")
 
     def into(self, into: Iterable[Cell | Name], node: Fold) -> None:
-        """Cells, and variables that get results."""
+        """Visit cells, and variables that receive results."""
         super().into(into, node)
         for place, prim in zip(into, node.op.prims, strict=True):
             if not isinstance(place, Cell):
@@ -81,7 +81,7 @@ class FreeNames(StmParts):
 
 
 def uses_of(kernel: Kernel) -> FreeNames:
-    """What a kernel uses and defines."""
+    """Return the names that a kernel uses and defines."""
     uses = FreeNames()
     uses.visit(kernel)
     return uses

@@ -1,1 +1,1 @@
-"""Core language to core language: inlining, simplification, fusion."""
+"""Optimise the core language: inlining, simplification, fusion."""

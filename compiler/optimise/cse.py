@@ -1,9 +1,9 @@
-"""Common subexpressions: an expression that was computed before, in this body or around it.
+"""Common subexpression elimination, within a body and its enclosing ones.
 
-Statements without bodies are looked up by value. Those with bodies, parallel operators, loops and
-branches, are looked up by what they read; where there is one that reads the same, by the kinds of
-statements in their bodies, and then compared up to the names bound inside. What is consumed or must
-be fresh is never shared: the simplifier does not ask for it.
+Statements without bodies are looked up by value. Those with bodies (parallel operators, loops,
+branches) are looked up by their operands, then by the kinds of statements in their bodies, and
+finally compared up to renaming of bound names. Arrays that are consumed or must be fresh are never
+shared: the simplifier does not ask for them.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _MAX_COMPARED = 8
 
 
 class _Computed(NamedTuple):
-    """A statement with bodies, or a function, that was computed."""
+    """A statement with bodies, or a call, that was computed."""
 
     exp: ir.Exp
     names: tuple[Name, ...]
 
 
 class Table:
-    """Expressions computed so far, by scope; the names of a scope's own are dropped with it."""
+    """Available expressions, by scope; entries of a scope are dropped at its end."""
 
     __slots__ = ("_added", "_by_key", "_many", "_shapes")
 
@@ -38,7 +38,7 @@ class Table:
         self._many: dict[_Key, list[_Computed]] = {}
         self._added: list[list[tuple[_Key, _Computed | None]]] = []
         self._shapes: dict[int, tuple[ir.Exp, int]] = {}
-        """What the bodies of expressions look like, of those that another one was like."""
+        """Cached shapes of expressions that had a candidate."""
 
     def enter(self) -> None:
         """Begin a scope."""
@@ -53,18 +53,18 @@ class Table:
                 self._many[key] = [x for x in self._many[key] if x is not computed]
 
     def find(self, exp: ir.Exp) -> Name | None:
-        """The name of an equal expression without bodies."""
+        """Return the name of an equal expression without bodies, or None."""
         return self._by_key.get(exp)
 
     def add(self, exp: ir.Exp, name: Name, depth: int) -> None:
-        """Remember that `name`, bound at `depth`, is the value of `exp`."""
+        """Record that `name`, bound at `depth`, is the value of `exp`."""
         before = len(self._by_key)
         self._by_key.setdefault(exp, name)
         if len(self._by_key) > before:
             self._added[depth].append((exp, None))
 
     def find_many(self, exp: ir.Exp) -> tuple[Name, ...] | None:
-        """The results of an equal operator or function, equal up to the names bound inside."""
+        """Return the results of an operator or call equal up to bound names, or None."""
         candidates = self._many.get(_read(exp))
         if not candidates:
             return None
@@ -76,7 +76,7 @@ class Table:
         return None
 
     def add_many(self, exp: ir.Exp, names: tuple[Name, ...], depth: int) -> None:
-        """Remember the results of a statement with bodies, or of a function."""
+        """Record the results of a statement with bodies, or of a call."""
         key = _read(exp)
         if key is not None:
             computed = _Computed(exp, names)
@@ -84,7 +84,7 @@ class Table:
             self._added[depth].append((key, computed))
 
     def _shape(self, exp: ir.Exp) -> int:
-        """What equal expressions have in common inside as a number; few others have it too."""
+        """Return a hash of the structure of an expression's bodies, equal for equal expressions."""
         found = self._shapes.get(id(exp))
         if found is None:
             parts = walk.children(exp)
@@ -95,7 +95,7 @@ class Table:
 
 
 def _read(exp: ir.Exp) -> _Key | None:
-    """What equal expressions read from outside, but for what is read inside of their bodies."""
+    """Return the operands that equal expressions share, without those used in bodies."""
     match exp:
         case ir.Apply():
             return exp
@@ -111,7 +111,7 @@ def _read(exp: ir.Exp) -> _Key | None:
 
 
 def _shape(body: ir.Body) -> _Key:
-    """A body's kinds of statements and literals, without names."""
+    """Return the kinds of statements and literals of a body, without names."""
     stms = tuple(
         _se_shape(stm.exp) if isinstance(stm.exp, ir.SE_NODES) else type(stm.exp)
         for stm in body.stms
@@ -135,10 +135,10 @@ _PARTS = {
 
 
 def same_up_to_names(one: Any, other: Any, names: dict[Name, Name]) -> bool:
-    """Whether two expressions differ in nothing but names bound inside and places in the text.
+    """True if two expressions are alpha-equivalent, ignoring provenance.
 
-    They are gone through side by side up to the first difference; `names` gets the names that the
-    second binds, with what the first calls them.
+    Compares them in lockstep up to the first difference; `names` maps the names bound in the second
+    to those of the first.
     """
     kind = type(one)
     if kind is not type(other):

@@ -1,8 +1,8 @@
-"""Dead code: statements, results and functions that nothing needs, found in one backward pass.
+"""Dead code elimination: unused statements, results and functions, in one backward pass.
 
 Effects stay: an `Assert`, and whatever contains one. The same pass counts uses, and finds the
-scalars whose only use is in the same body (or a branch of it), which simplification then puts
-in the place of that use.
+scalars whose only use is in the same body (or a branch of it), which simplification then
+substitutes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PICK: dict[type, Callable[..., ir.Stm]] = {}
 
 
 class UseCounts:
-    """Use counts so far, going backwards; `region` is the body that code runs in as often."""
+    """Use counts of a backward pass; `region` is the body whose code runs equally often."""
 
     __slots__ = ("counts", "holding", "last_region", "region", "regions", "removed", "single")
 
@@ -35,41 +35,41 @@ class UseCounts:
         self.last_region: dict[Name, int] = {}
         self.single: set[Name] = set()
         self.holding: set[int] = set()
-        """The statements of bodies that compute one of `single` somewhere inside, by identity."""
+        """Statement tuples that compute a name of `single` somewhere inside, by identity."""
         self.region = 0
         self.regions = 0
         self.removed = 0
 
     def add(self, node: object) -> None:
-        """All uses in a node (or tuple of nodes) without bodies."""
+        """Count all uses in a node (or tuple of nodes) without bodies."""
         names: list[Name] = []
         VISIT[type(node)](node, names.append, _ignore)
         self.use_all(names)
 
     def own(self, node: object) -> None:
-        """All uses in a node (or tuple of nodes) but those in its bodies."""
+        """Count all uses in a node (or tuple of nodes) except those in its bodies."""
         names: list[Name] = []
         walk.visit_own(node, names.append, _ignore)
         self.use_all(names)
 
     def use_all(self, names: list[Name]) -> None:
-        """Uses in the current region: told at once, since that takes half as long."""
+        """Count uses in the current region; batched, which takes half as long."""
         counts, last_region, region = self.counts, self.last_region, self.region
         for name in names:
             counts[name] = counts.get(name, 0) + 1
             last_region[name] = region
 
     def is_used(self, param: ir.Param) -> bool:
-        """Whether anything later needs it."""
+        """True if a later statement needs it."""
         return param.name in self.counts
 
 
 def _ignore(name: Name) -> None:
-    """Bindings are no uses."""
+    """Ignore bindings."""
 
 
 def remove_dead(fun: ir.Function) -> tuple[ir.Function, UseCounts]:
-    """The function without dead code, and the uses of its names."""
+    """Return the function without dead code, and the use counts of its names."""
     uses = UseCounts()
     uses.add(fun.results)
     body = _body(fun.body, uses)
@@ -81,7 +81,10 @@ def remove_dead(fun: ir.Function) -> tuple[ir.Function, UseCounts]:
 
 
 def remove_unused(funs: tuple[ir.Function, ...]) -> tuple[ir.Function, ...]:
-    """Functions, in order of dependence, without those that no entry needs; the same if all are."""
+    """Drop functions that no entry needs; the same tuple if all are needed.
+
+    Functions come in order of dependence.
+    """
     if all(fun.entry for fun in funs):
         return funs
     kept: list[ir.Function] = []
@@ -119,7 +122,7 @@ def _stms(stms: tuple[ir.Stm, ...], uses: UseCounts) -> tuple[ir.Stm, ...]:
 
 
 def _stm(stm: ir.Stm, uses: UseCounts) -> ir.Stm | None:
-    """The statement with only the results that are needed; None if it is dead as a whole."""
+    """Return the statement with only the needed results; None if it is dead."""
     exp = stm.exp
     kind = type(exp)
     counts = uses.counts
@@ -150,14 +153,14 @@ def _stm(stm: ir.Stm, uses: UseCounts) -> ir.Stm | None:
 
 
 def _inside(exp: ir.Exp, uses: UseCounts) -> ir.Exp:
-    """Count what an expression with bodies uses, and remove what is dead in them."""
+    """Count the uses of an expression with bodies, and remove dead code in them."""
     if isinstance(exp, ir.Soac):
         return _inside_soac(exp, uses)
     return _inside_other(exp, uses)
 
 
 def _inside_soac(exp: ir.Soac, uses: UseCounts) -> ir.Soac:
-    """A parallel operator loses inputs that its body does not need."""
+    """Remove inputs that an operator's body does not need."""
     outer = _enter(uses)
     body = _body(exp.fn.body, uses)
     uses.region = outer
@@ -203,7 +206,7 @@ def _inside_other(exp: ir.Exp, uses: UseCounts) -> ir.Exp:
 
 
 def _bodies(uses: UseCounts) -> walk.Rewrite:
-    """What counts the uses in the bodies of a node and removes what is dead there."""
+    """Return a rewrite that counts uses in bodies and removes dead code there."""
 
     def body(x: ir.Body) -> ir.Body:
         outer = _enter(uses)
@@ -231,7 +234,7 @@ def _bodies(uses: UseCounts) -> walk.Rewrite:
 
 
 def _enter(uses: UseCounts) -> int:
-    """Begin a region; the one around it."""
+    """Begin a region; return the enclosing one."""
     outer = uses.region
     uses.regions += 1
     uses.region = uses.regions
@@ -242,7 +245,7 @@ def _enter(uses: UseCounts) -> int:
 
 
 def _used(stm: ir.Stm, uses: UseCounts, first: int = 0) -> list[int] | None:
-    """The results to keep, if not all are; the first ones always stay."""
+    """Return the results to keep, if not all are; the `first` ones always stay."""
     kept = [k for k, p in enumerate(stm.pat) if k < first or p.name in uses.counts]
     return kept if len(kept) < len(stm.pat) else None
 
@@ -258,7 +261,7 @@ def _pick_if(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
 
 @handles(_PICK, ir.Loop)
 def _pick_loop(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
-    """A parameter goes if its result is not needed, after the loop or by another parameter."""
+    """Remove parameters whose results nothing needs, after the loop or in another parameter."""
     exp = stm.exp
     if _used(stm, uses) is None or not isinstance(exp, ir.Loop):
         return stm
@@ -270,7 +273,7 @@ def _pick_loop(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
 
 
 def _needed_params(stm: ir.Stm, exp: ir.Loop, uses: UseCounts) -> set[Name]:
-    """Parameters needed by used results, effects, the condition, or each other."""
+    """Return parameters needed by used results, effects, the condition, or each other."""
     sources: dict[Name, Set[Name]] = {}
     always: set[Name] = set()
     for inner in exp.body.stms:
@@ -308,7 +311,7 @@ def _pick_map(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
 
 @handles(_PICK, ir.Reduce, ir.Scan)
 def _pick_reduce(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
-    """A reduction or scan loses whole operators and kept arrays."""
+    """Remove whole operators and kept arrays of a reduction or scan."""
     exp = stm.exp
     if _used(stm, uses) is None or not isinstance(exp, ir.Fold):
         return stm
@@ -332,7 +335,7 @@ def _pick_reduce(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
 
 @handles(_PICK, ir.Scatter)
 def _pick_scatter(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
-    """A scatter loses kept arrays only: writing has to happen for each destination."""
+    """Remove kept arrays of a scatter; every destination must be written."""
     exp = stm.exp
     if not isinstance(exp, ir.Scatter):
         return stm
@@ -348,7 +351,7 @@ def _pick_scatter(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
 
 @handles(_PICK, ir.SegMap, ir.SegRed, ir.SegScan)
 def _pick_seg(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
-    """A kernel loses results that are neither reduced nor pushed to."""
+    """Remove results of a kernel that are neither reduced nor pushed to."""
     exp = stm.exp
     if not isinstance(exp, ir.SegMapping):
         return stm
@@ -371,26 +374,26 @@ def _picked(stm: ir.Stm, kept: list[int], exp: ir.Exp, uses: UseCounts) -> ir.St
 
 
 def some(items: Sequence[T], kept: list[int]) -> tuple[T, ...]:
-    """Those of the items that are kept, by position."""
+    """Return the items at the positions `kept`."""
     return tuple([items[k] for k in kept])
 
 
 def body_with(body: ir.Body, kept: list[int]) -> ir.Body:
-    """The same body with only some of its results."""
+    """Return the body with only some of its results."""
     return ir.Body(body.stms, some(body.results, kept), body.prov)
 
 
 def branch_with(exp: ir.If, kept: list[int]) -> ir.If:
-    """The same branch with only some of its results."""
+    """Return the branch with only some of its results."""
     return ir.If(exp.cond, body_with(exp.then, kept), body_with(exp.orelse, kept))
 
 
 def loop_with(exp: ir.Loop, kept: list[int]) -> ir.Loop:
-    """The same loop with only some of its parameters."""
+    """Return the loop with only some of its parameters."""
     params, init = some(exp.params, kept), some(exp.init, kept)
     return ir.Loop(params, init, exp.form, body_with(exp.body, kept))
 
 
 def lambda_with(fn: ir.Lambda, kept: list[int]) -> ir.Lambda:
-    """The same lambda with only some of its results."""
+    """Return the lambda with only some of its results."""
     return ir.Lambda(fn.params, body_with(fn.body, kept), some(fn.returns, kept))

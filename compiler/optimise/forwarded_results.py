@@ -1,8 +1,8 @@
-"""Functions without the results that they only pass on; their callers have them already.
+"""Remove results of functions that forward what the caller already has.
 
-A result that is a parameter, a literal or an earlier result of the same function says nothing new.
-Records with one field changed have many: without them a function's arrays may all be its own, so
-that it may stay a function (`shared_functions.py`).
+A result that is a parameter, a literal or an earlier result of the same function is redundant.
+Functions that update one field of a record have many: without them, all array results may be fresh,
+so that the function need not be inlined (`shared_functions.py`).
 """
 
 from __future__ import annotations
@@ -18,20 +18,21 @@ from compiler.ir.types import as_operand
 from compiler.ir.walk import Replacement
 
 _Source = int | Lit | None
-"""What a result is: that argument, the result of that number behind them, the literal, or new."""
+"""Source of a result: index of the argument, or behind them of the result; the literal; None if
+new."""
 
 
 def without_given_back(prog: Prog) -> Prog:
-    """The program, in which functions that are no entries give back nothing that they are given.
+    """Remove forwarded results of functions that are no entries, and adapt their calls.
 
-    One result stays, if all are given back. A function that calls itself stays as it is.
+    One result stays if all are forwarded. A recursive function stays as it is.
     """
     given: dict[str, tuple[_Source, ...]] = {}
     return Prog(tuple(_Slimmed(given).function(fun) for fun in prog.funs))
 
 
 class _Slimmed:
-    """One function with shorter calls; `values` has what names stand for that calls gave back."""
+    """Transforms one function; `values` substitutes results that calls no longer return."""
 
     __slots__ = ("given", "values")
 
@@ -40,7 +41,7 @@ class _Slimmed:
         self.values: dict[Name, Replacement] = {}
 
     def function(self, fun: Function) -> Function:
-        """The function; what it gives back itself is noted in `given`."""
+        """Transform a function; records its own forwarded results in `given`."""
         stms = self.stms(fun.body.stms)
         if stms is not fun.body.stms:
             fun = replace(fun, body=walk.subst(replace(fun.body, stms=stms), self.values))
@@ -53,7 +54,7 @@ class _Slimmed:
         return _without(fun, sources)
 
     def sources(self, fun: Function) -> tuple[_Source, ...]:
-        """Where callers have the function's results."""
+        """Return the sources of the function's results for callers."""
         places: dict[Name, int] = {param.name: i for i, param in enumerate(fun.params)}
         found: list[_Source] = []
         for place, value in enumerate(fun.body.results, len(fun.params)):
@@ -66,19 +67,19 @@ class _Slimmed:
         return (None, *found[1:]) if None not in found else tuple(found)
 
     def stms(self, stms: tuple[Stm, ...]) -> tuple[Stm, ...]:
-        """Statements whose calls give back nothing; the same tuple if they are as before."""
+        """Transform statements; the same tuple if nothing changes."""
         new = tuple(one for stm in stms for one in self.stm(stm))
         return stms if len(new) == len(stms) and all(map(is_, new, stms)) else new
 
     def stm(self, stm: Stm) -> list[Stm]:
-        """The statements in the place of one; itself if it has no such call."""
+        """Transform one statement; itself if it has no such call."""
         if isinstance(stm.exp, Call) and stm.exp.fun in self.given:
             return self.call(stm, stm.exp)
         exp: Exp = walk.map_stms(stm.exp, self.stms)
         return [stm if exp is stm.exp else Stm(stm.pat, exp, stm.prov)]
 
     def call(self, stm: Stm, call: Call) -> list[Stm]:
-        """The call without what is given back, behind statements that bind such expressions."""
+        """Return the call without forwarded results, after statements that bind literal ones."""
         given = self.given[call.fun]
         known = [*call.args, *map(as_operand, stm.pat)]
         kept: list[Param] = []
@@ -100,7 +101,7 @@ class _Slimmed:
 
 
 def _name(value: Operand) -> Name | None:
-    """The name of an array or variable; None for other expressions."""
+    """Return the name of an array or variable; None for other expressions."""
     return value.name if isinstance(value, Var) else value if isinstance(value, str) else None
 
 
@@ -110,7 +111,7 @@ def _calls_itself(fun: Function) -> bool:
 
 
 def _without(fun: Function, sources: Sequence[_Source]) -> Function:
-    """The function without the results that callers have from these sources."""
+    """Remove results with a source."""
     known = [*map(as_operand, fun.params), *map(as_operand, fun.results)]
     pairs = [*zip(fun.results, sources, strict=True)]
     named: dict[Name, Replacement] = {

@@ -1,14 +1,12 @@
-"""Calls replaced by the bodies of the functions called; entry points remain, and large functions.
+"""Inline calls; entry points remain, and large functions.
 
-Functions come in order of dependence and there is no recursion. Statements keep the user's places
-that they had and get the call's in addition; places in the prelude are dropped, since the user has
-never seen it.
+Functions come in order of dependence. Statements keep their source places and get the call's in
+addition; places in the prelude are dropped, since the author never sees it.
 
-A function of scalars that a large program would have many copies of stays one, and its calls become
-`Apply` (`ir/scalar_functions.py`). Large ones with arrays stay as well, and are called
-(`shared_functions.py`). Of a large program, calls whose
-arguments are known are computed here, such as constants that the author gives by a loop: what
-depends on them gets smaller.
+A scalar function that a large program would copy many times is not inlined, and its calls become
+`Apply` (`ir/scalar_functions.py`). Large functions with arrays also remain (`shared_functions.py`).
+In a large program, calls with known arguments are evaluated at compile time, such as constants
+computed by a loop, which shrinks what depends on them.
 """
 
 from __future__ import annotations
@@ -65,11 +63,12 @@ INLINED = Rule(
 PROGRAM = Limit(
     "simplify/keep-function/program", "statements in the copies of all functions", 2_000
 )
-"""More than these, and functions are simplified before they are copied."""
+"""Limit above which functions are simplified before they are copied."""
 LEAST = Limit("simplify/keep-function/least", "statements of the function", 24)
-"""Of the smallest function that stays one: in smaller ones, a call is seen through."""
+"""Minimum size of a function that is not inlined: the simplifier sees through calls of smaller
+ones."""
 COPIES = Limit("simplify/keep-function/copies", "statements in all copies of the function", 240)
-"""From these on it stays one."""
+"""Minimum total size of the copies of a function that is not inlined."""
 KEPT = Rule(
     "simplify/keep-function",
     "A function of scalars stays one, instead of many copies of it.",
@@ -77,7 +76,7 @@ KEPT = Rule(
 )
 
 STEPS = Limit("simplify/compute-call/steps", "statements that are run for all such calls", 40_000)
-"""A call may take half of those that are left."""
+"""Evaluation budget; a call may take half of the rest."""
 COMPUTED = Rule(
     "simplify/compute-call",
     "A call is computed by the compiler, if its arguments are known and its results are scalars.",
@@ -85,16 +84,17 @@ COMPUTED = Rule(
 )
 
 _LARGE = 20_000
-"""Statements from which on functions are simplified before they are copied, where none may stay."""
+"""Number of statements above which functions are simplified before they are copied, where none
+may remain."""
 NEAREST = 16
-"""Places at each end of a chain of calls that a statement is from."""
+"""Maximum number of places kept at each end of a chain of calls."""
 
 Known = tuple[Lit | ArrayLit | None, ...]
-"""Of a call's arguments those whose values are known, in their places."""
+"""Known values of a call's arguments, by position."""
 
 
 def inline(prog: Prog, ctx: Ctx) -> Prog:
-    """Every call becomes the body of its function; functions that are no entries are dropped."""
+    """Inline every call, and drop functions that are no entries."""
     if len(prog.funs) == 1 and not _calls(prog.funs[0]):
         return prog
     calls = {fun.name: _calls(fun) for fun in prog.funs}
@@ -125,9 +125,9 @@ def inline(prog: Prog, ctx: Ctx) -> Prog:
 
 
 def inline_some(prog: Prog, ctx: Ctx, gives_way: Callable[[Stm], bool]) -> Prog:
-    """These calls become the bodies of their functions; nothing is simplified behind it.
+    """Inline the calls that `gives_way` selects, without simplifying.
 
-    A function that nothing calls any more is dropped.
+    Drops functions without remaining calls.
     """
     calls = {fun.name: _calls(fun) for fun in prog.funs}
     if not any(calls.values()):
@@ -143,7 +143,7 @@ def inline_some(prog: Prog, ctx: Ctx, gives_way: Callable[[Stm], bool]) -> Prog:
 
 
 def _called_still(funs: list[Function], before: Set[str]) -> list[Function]:
-    """The functions without those that were called `before` and are called no more."""
+    """Drop functions that were called `before` and no longer are."""
     kept: list[Function] = []
     needed: set[str] = set()
     for fun in reversed(funs):
@@ -154,29 +154,29 @@ def _called_still(funs: list[Function], before: Set[str]) -> list[Function]:
 
 
 def _with(prog: Prog, funs: list[Function]) -> Prog:
-    """A program of these functions; the same if it has no others."""
+    """Return a program of these functions; the same object if they are its own."""
     same = len(funs) == len(prog.funs) and all(map(is_, funs, prog.funs))
     return prog if same else Prog(tuple(funs))
 
 
 def _sizes(prog: Prog) -> dict[str, int]:
-    """The number of statements of each function."""
+    """Return the number of statements of each function."""
     return {fun.name: sum(1 for _ in walk.all_stms(fun.body.stms)) for fun in prog.funs}
 
 
 def _copied(uses: dict[str, int], sizes: dict[str, int]) -> int:
-    """The number of statements when all copies are made."""
+    """Return the number of statements after all copies are made."""
     return sum(uses[name] * size for name, size in sizes.items())
 
 
 def _calls(fun: Function) -> list[tuple[Stm, str]]:
-    """The calls in a function, and of what."""
+    """Return the calls in a function, with their callees."""
     every = walk.all_stms(fun.body.stms)
     return [(stm, stm.exp.fun) for stm in every if isinstance(stm.exp, Call)]
 
 
 def _uses(prog: Prog, calls: dict[str, list[tuple[Stm, str]]], stay: Set[str]) -> dict[str, int]:
-    """How often each function's body is there in the end; its own copy counts, if it has one."""
+    """Count the final copies of each function's body, its own included if it remains."""
     uses = {fun.name: int(fun.entry or fun.name in stay) for fun in prog.funs}
     for fun in reversed(prog.funs):
         for _, callee in calls[fun.name]:
@@ -192,7 +192,7 @@ def _may_stay(
     sizes: dict[str, int],
     ctx: Ctx,
 ) -> bool:
-    """Whether a function is of scalars, with all that it calls, and copies of it would be many."""
+    """True if a function is scalar, with all that it calls, and would be copied many times."""
     whole: dict[str, int] = {}
     for fun in prog.funs:
         if is_of_scalars(replace(fun, entry=False), whole.keys()):
@@ -204,7 +204,7 @@ def _may_stay(
 
 
 def _are_many(size: int, uses: int, ctx: Ctx) -> bool:
-    """Whether so many copies of so many statements are better one function."""
+    """True if so many copies of so many statements should be one function."""
     limit = ctx.options.limit
     return size >= limit(LEAST) and size * uses >= limit(COPIES)
 
@@ -215,7 +215,7 @@ def _remark(
     stay: Set[str],
     ctx: Ctx,
 ) -> None:
-    """Say of the calls of the author's functions that they are replaced."""
+    """Remark on inlined calls of the author's functions."""
     for name in functions:
         for stm, callee in calls[name]:
             if callee not in stay and any(span.is_own for span in functions[callee].prov):
@@ -224,10 +224,10 @@ def _remark(
 
 
 class _Inliner:
-    """The inlining of one entry; `aliases` says which array each bound result really is.
+    """Inlines one entry; `aliases` maps a bound result to the actual array.
 
-    A call is replaced by a copy of its function's body as the author wrote it, whose own calls are
-    replaced in turn: each statement is copied once, to where it ends up.
+    Replaces a call by a copy of its function's body as written, whose calls are inlined in turn:
+    each statement is copied once, to its final place.
     """
 
     __slots__ = ("aliases", "ctx", "functions", "gives_way", "is_last", "uses")
@@ -241,7 +241,7 @@ class _Inliner:
         *,
         is_last: bool = False,
     ) -> None:
-        """`gives_way`: which calls are replaced. `is_last`: nothing simplifies what it gives."""
+        """`gives_way`: selects calls to inline. `is_last`: no simplification follows."""
         self.ctx = ctx
         self.is_last = is_last
         self.functions = functions
@@ -259,13 +259,13 @@ class _Inliner:
         return replace(fun, body=body)
 
     def resolve(self, name: Name) -> Name:
-        """The array at the end of a chain of aliases."""
+        """Return the array at the end of a chain of aliases."""
         while name in self.aliases:
             name = self.aliases[name]
         return name
 
     def stms(self, stms: tuple[Stm, ...]) -> tuple[Stm, ...]:
-        """Statements without calls; the same tuple if there were none."""
+        """Inline the calls of statements; the same tuple if there are none."""
         new: list[Stm] = []
         changed = False
         todo = [*reversed(stms)]
@@ -283,7 +283,7 @@ class _Inliner:
         return tuple(new) if changed else stms
 
     def call(self, stm: Stm, call: Call) -> list[Stm]:
-        """The callee's statements, with its parameters bound before and its results after."""
+        """Return the callee's statements, with parameters bound before and results after."""
         fresh = _same_name if self.uses[call.fun] == 1 else self.ctx.fresh
         fun = self.functions[call.fun]
         sizes = _sizes_of(fun) if self.is_last else frozenset()
@@ -300,12 +300,11 @@ class _Inliner:
 
 
 class _Simplified:
-    """The inlining of a large program: functions are simplified before they are copied.
+    """Inlines a large program: functions are simplified before they are copied.
 
-    A call is replaced where the simplifier comes to it, and knows most of what is passed. The
-    function's body is simplified once for each set of literals among its arguments, with the calls
-    in it, and what is left of it is copied, unless it stays a function. What has arrays is copied
-    for certain, and goes through all rounds before.
+    A call is inlined when the simplifier reaches it, with its arguments known best. The function's
+    body is simplified once per set of literal arguments, calls included, and the rest is copied,
+    unless it remains a function. Code with arrays is always copied, after all rounds.
     """
 
     __slots__ = (
@@ -337,10 +336,10 @@ class _Simplified:
         self.handlers = {**HANDLERS, Call: self.call}
         self.versions: dict[tuple[str, Known], Function] = {}
         self.kept: dict[int, Function] = {}
-        """What stays, by the version that it is of."""
+        """Remaining functions, by version."""
         self.inlined: set[int] = set()
         self.steps = ctx.options.limit(STEPS)
-        """That may still be taken to compute calls."""
+        """Remaining evaluation budget."""
 
     def function(self, fun: Function) -> Function:
         fun, uses = remove_dead(fun)
@@ -348,7 +347,7 @@ class _Simplified:
         return remove_dead(simplify_function(state, fun))[0]
 
     def call(self, s: State, stm: Stm) -> None:
-        """Simplify the callee's statements in the place of the call."""
+        """Simplify the callee's statements in place of the call."""
         call = stm.exp
         assert isinstance(call, Call)
         if call.fun in self.stay:
@@ -376,14 +375,14 @@ class _Simplified:
         splice(s, stm, Instead(body))
 
     def values(self, s: State, fun: Function, args: Sequence[Operand]) -> Known | None:
-        """All arguments of a call that may be computed: literals, and lists of them."""
+        """Return all arguments of a call if they are literals or lists of literals."""
         if self.ctx.options.is_off(COMPUTED) or not _are_scalars(fun.results):
             return None
         values = tuple(_value(s, arg) for arg in args)
         return None if None in values else values
 
     def version(self, fun: Function, known: Known) -> Function:
-        """The function for these values, with the other parameters."""
+        """Return the function specialised to these values, with the other parameters."""
         made = self.versions.get((fun.name, known))
         if made is None:
             mapping: dict[Name, Replacement] = {}
@@ -404,7 +403,7 @@ class _Simplified:
         return made
 
     def computed(self, version: Function) -> Function:
-        """What a version without parameters gives, if it is of scalars, instead of how."""
+        """Evaluate a version without parameters whose results are scalars."""
         if version.params or not version.body.stms:
             return version
         if self.ctx.options.is_off(COMPUTED):
@@ -426,7 +425,7 @@ class _Simplified:
         return version if body is None else replace(version, body=body)
 
     def stays(self, version: Function, uses: int) -> Function | None:
-        """What calls of a version of a function apply; None if it is copied."""
+        """Return the function that calls of a version apply; None if it is inlined."""
         key = id(version)
         if key in self.kept or key in self.inlined:
             return self.kept.get(key)
@@ -445,7 +444,7 @@ class _Simplified:
         return None
 
     def fresh(self, name: Name) -> Name:
-        """A new name for a copy, which is unique if the copied one is."""
+        """Return a fresh name for a copy, unique if the original is."""
         new = self.ctx.fresh(name)
         if name in self.unique:
             self.unique.add(new)
@@ -457,7 +456,7 @@ def _are_scalars(params: Sequence[Param]) -> bool:
 
 
 def _value(s: State, arg: Operand) -> Lit | ArrayLit | None:
-    """A literal, or a list of literals."""
+    """Return a literal, or a list of literals, or None."""
     if isinstance(arg, Lit):
         return arg
     exp = s.defs.get(arg) if isinstance(arg, str) else None
@@ -473,9 +472,9 @@ def called(
     ctx: Ctx,
     sizes: Set[Name] = frozenset(),
 ) -> Body:
-    """A copy of a function's body for a call: its parameters are bound first, to `args`.
+    """Return a copy of a function's body for a call, with its parameters bound to `args`.
 
-    But those in `sizes` become polynomials, if they can, as simplification makes them.
+    Those in `sizes` are substituted by polynomials where possible, as simplification would.
     """
     given: list[Stm] = []
     mapping: dict[Name, Replacement] = {}
@@ -495,18 +494,18 @@ def called(
 
 
 def _sizes_of(fun: Function) -> set[Name]:
-    """The parameters that are sizes of others."""
+    """Return the parameters that are sizes of others."""
     arrays = [param.type for param in fun.params if isinstance(param.type, Array)]
     return {name for kind in arrays for dim in kind.shape for name in dim.names()}
 
 
 def _same_name(name: Name) -> Name:
-    """For a body that is used once: its names are unique already."""
+    """Return the name unchanged: a body used once has unique names already."""
     return name
 
 
 def _caller_names(fun: Function, pat: tuple[Param, ...]) -> dict[Name, Replacement]:
-    """Results that the callee's body binds are called as the caller calls them from now on."""
+    """Rename results bound in the callee's body to the caller's names."""
     own = {param.name for stm in fun.body.stms for param in stm.pat}
     names: dict[Name, Replacement] = {}
     for target, value in zip(pat, fun.body.results, strict=True):
@@ -517,10 +516,9 @@ def _caller_names(fun: Function, pat: tuple[Param, ...]) -> dict[Name, Replaceme
 
 
 class _Placed(dict[Prov, Prov]):
-    """The user's places of a statement with a call's added to them, made when first asked for.
+    """Caches the source places of a statement with a call's appended.
 
-    Of a long chain of calls its two ends stay, so that what is said of a statement does not grow
-    with how deep it was called.
+    Of a long chain of calls both ends are kept, so that remarks do not grow with its depth.
     """
 
     def __init__(self, call: Prov) -> None:

@@ -1,10 +1,9 @@
-"""Which functions with arrays stay functions.
+"""Choose functions with arrays that are shared rather than inlined.
 
-Large ones that a program would have many copies of, and calls outside of parallel operators: they
-are simplified, fused and flattened once. A call is then one statement (`Call`), of which no pass
-has to look inside: the function overwrites none of its parameters, and its results are arrays of
-their own, which share memory with nothing. What arguments are literals is known inside: there is a
-version of the function for each list of such literals.
+Large functions that a program would copy many times, called outside of parallel operators, are
+simplified, fused and flattened once. A call is then one opaque statement (`Call`): the function
+overwrites none of its parameters, and its array results are fresh. Literal arguments are known
+inside: there is a version of the function for each list of them.
 """
 
 from __future__ import annotations
@@ -43,10 +42,10 @@ from compiler.ir.walk import Replacement
 PROGRAM = Limit(
     "simplify/share-function/program", "statements in the copies of all functions", 1_000
 )
-"""More than these, and functions with arrays may stay."""
+"""Minimum program size for sharing."""
 LEAST = Limit("simplify/share-function/least", "statements of the function, with what it calls", 50)
 COPIES = Limit("simplify/share-function/copies", "statements in all copies but the first", 250)
-"""From these on it stays one."""
+"""Minimum total size of the copies beyond the first."""
 SHARED = Rule(
     "simplify/share-function",
     "A large function with arrays stays one, instead of many copies.",
@@ -54,13 +53,13 @@ SHARED = Rule(
 )
 
 Known = tuple[Lit | None, ...]
-"""The literals among the arguments of a call, in their places."""
+"""Literal arguments of a call, by position."""
 _Roots = frozenset[Name]
 
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """A function for the calls that give it these literals."""
+    """A function specialised to literal arguments."""
 
     fun: str
     known: Known
@@ -69,17 +68,16 @@ class _Version:
 def shared(
     prog: Prog, calls: Mapping[str, Sequence[tuple[Stm, str]]], sizes: Mapping[str, int], ctx: Ctx
 ) -> tuple[Prog, frozenset[str]]:
-    """The program with versions of functions that stay, and their names.
+    """Return the program with shared versions of functions, and their names.
 
-    `calls`: of each function, and what they call. `sizes`: statements of each function's body.
-    Their calls go to them; all other calls are as before.
+    `calls`: callees by function. `sizes`: statements of each body. Other calls are unchanged.
     """
     sharing = _Sharing(prog, calls, sizes, ctx)
     return sharing.program() if sharing.stay else (prog, frozenset())
 
 
 class _Sharing:
-    """The choice of versions, from callers to callees, and the program with them."""
+    """Chooses versions, from callers to callees, and builds the program."""
 
     def __init__(
         self,
@@ -93,12 +91,12 @@ class _Sharing:
         self.whole = _whole(prog, calls, sizes)
         self.may = _candidates(prog, calls)
         self.stay: dict[_Version, str] = {}
-        """The names of the versions that stay."""
+        """Names of the shared versions."""
         if self.may:
             self.choose()
 
     def choose(self) -> None:
-        """Decide about each version when all its calls are known."""
+        """Decide on each version once all its calls are known."""
         copies: dict[str, dict[Known, int]] = {fun.name: {} for fun in self.prog.funs}
         for fun in reversed(self.prog.funs):
             rest = int(fun.entry)
@@ -114,7 +112,7 @@ class _Sharing:
     def count(
         self, fun: Function, known: Known, many: int, copies: dict[str, dict[Known, int]]
     ) -> None:
-        """Count the calls that `many` copies of a function's body make."""
+        """Count the calls made by `many` copies of a function's body."""
         if not many:
             return
         values = _values(fun, known)
@@ -124,13 +122,13 @@ class _Sharing:
             found[given] = found.get(given, 0) + many
 
     def stays(self, fun: Function, copies: int) -> bool:
-        """Whether so many copies of a function are better one."""
+        """True if so many copies of a function should be one."""
         size, limit = self.whole[fun.name], self.ctx.options.limit
         large = size >= limit(LEAST) and size * (copies - 1) >= limit(COPIES)
         return fun.name in self.may and copies > 1 and large
 
     def commit(self, fun: Function, version: _Version, copies: int) -> bool:
-        """Keep a version, if that is not switched off."""
+        """Share a version, unless the rule is switched off."""
         because = (
             f"`{base_of(fun.name)}` stays a function: "
             f"there would be {copies} copies of its {self.whole[fun.name]} statements."
@@ -142,7 +140,7 @@ class _Sharing:
         return made is not None
 
     def program(self) -> tuple[Prog, frozenset[str]]:
-        """All functions, with calls of those that stay."""
+        """Return all functions, with calls of the shared ones."""
         funs: list[Function] = []
         for fun in self.prog.funs:
             for version, name in self.stay.items():
@@ -155,7 +153,7 @@ class _Sharing:
         return Prog(tuple(funs)), frozenset(self.stay.values())
 
     def version(self, fun: Function, version: _Version, name: str) -> Function:
-        """A function for some literals, with names of its own."""
+        """Return a specialised function with fresh names."""
         known = _values(fun, version.known)
         made = with_own_names(fun, self.ctx.fresh, known)
         body = self.calling(made.body)
@@ -163,7 +161,7 @@ class _Sharing:
         return replace(made, name=name, results=results, body=body, entry=False, implicit=0)
 
     def calling(self, body: Body) -> Body:
-        """A body outside of parallel operators, with calls of what stays."""
+        """Redirect the calls of a body outside parallel operators."""
         return replace(body, stms=self.stms(body.stms))
 
     def stms(self, stms: tuple[Stm, ...]) -> tuple[Stm, ...]:
@@ -189,9 +187,9 @@ def with_own_names(
     known: Mapping[Name, Lit] = MappingProxyType({}),
     prov: Callable[[Prov], Prov] | None = None,
 ) -> Function:
-    """A copy of a function with names that no other has, where `known` parameters are literals.
+    """Copy a function with fresh names, specialised to `known` parameters.
 
-    `prov` gives the new provenance of statements.
+    `prov` maps the provenance of statements.
     """
     given: dict[Name, Replacement] = dict(known)
     params: list[Param] = []
@@ -214,12 +212,12 @@ def _substituted(params: list[Param], given: Mapping[Name, Replacement]) -> tupl
 
 
 def _as_own(results: tuple[Param, ...]) -> tuple[Param, ...]:
-    """Results that say that they are arrays of their own."""
+    """Mark array results as fresh."""
     return tuple(replace(r, unique=isinstance(r.type, Array)) for r in results)
 
 
 def _literals(args: Sequence[Operand], values: Mapping[Name, Lit]) -> Known:
-    """The arguments that are literals, where `values` are those of the caller's parameters."""
+    """Return the literal arguments; `values` are the caller's known parameters."""
     return tuple(
         arg if isinstance(arg, Lit) else values.get(arg.name) if isinstance(arg, Var) else None
         for arg in args
@@ -234,7 +232,7 @@ def _values(fun: Function, known: Known) -> dict[Name, Lit]:
 def _whole(
     prog: Prog, calls: Mapping[str, Sequence[tuple[Stm, str]]], sizes: Mapping[str, int]
 ) -> dict[str, int]:
-    """The statements of each function with those of all that it calls."""
+    """Return the statements of each function, including all that it calls."""
     whole: dict[str, int] = {}
     for fun in prog.funs:
         whole[fun.name] = sizes[fun.name] + sum(whole[callee] for _, callee in calls[fun.name])
@@ -242,7 +240,7 @@ def _whole(
 
 
 def _host_calls(stms: Sequence[Stm]) -> Iterator[Call]:
-    """The calls outside of parallel operators."""
+    """Yield the calls outside of parallel operators."""
     for stm in stms:
         if isinstance(stm.exp, Call):
             yield stm.exp
@@ -252,7 +250,7 @@ def _host_calls(stms: Sequence[Stm]) -> Iterator[Call]:
 
 
 def _candidates(prog: Prog, calls: Mapping[str, Sequence[tuple[Stm, str]]]) -> frozenset[str]:
-    """The functions that may stay: of those that run outside of all parallel operators."""
+    """Return the functions that may be shared: those called only outside parallel operators."""
     inner: set[str] = set()
     for fun in reversed(prog.funs):
         here = [callee for _, callee in calls[fun.name]]
@@ -272,7 +270,7 @@ def _candidates(prog: Prog, calls: Mapping[str, Sequence[tuple[Stm, str]]]) -> f
 
 
 def _with_own_results(prog: Prog) -> frozenset[str]:
-    """The functions whose results are arrays of their own, apart from the parameters."""
+    """Return the functions whose array results alias no parameter and not each other."""
     own: set[str] = set()
     functions: dict[str, Function] = {}
     for fun in prog.funs:
@@ -296,7 +294,7 @@ def _is_array(param: Param) -> bool:
 def _of_body(
     body: Body, outer: Mapping[Name, _Roots], own: set[str], functions: Mapping[str, Function]
 ) -> list[_Roots]:
-    """Of each result the arrays that it may share memory with: bound inside, or roots outside."""
+    """Return for each result the arrays that it may alias: inner ones, or outer roots."""
     roots: dict[Name, _Roots] = dict(outer)
 
     def of(value: Operand) -> _Roots:
@@ -317,7 +315,7 @@ def _of_stm(
     own: set[str],
     functions: Mapping[str, Function],
 ) -> list[_Roots]:
-    """The same of what a statement binds."""
+    """Return for each bound name the arrays that it may alias."""
     exp: Exp = stm.exp
     names = [frozenset((param.name,)) for param in stm.pat]
     match exp:

@@ -1,1 +1,1 @@
-"""C for all cores of a CPU."""
+"""C with OpenMP for CPUs."""

@@ -1,4 +1,4 @@
-"""What the rules of the back end decide while a text is printed, each decision made once."""
+"""Record the back end's rule decisions, so that a text printed twice gets the same ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from compiler.base.spans import Prov
 
 
 class Choices:
-    """Asked in the order of the statements; a text that is printed again is told the same again."""
+    """Decisions in statement order; a second printing replays them."""
 
     def __init__(self, ctx: Ctx) -> None:
         self.ctx = ctx
@@ -17,11 +17,11 @@ class Choices:
         self.told = 0
 
     def again(self) -> None:
-        """Begin with the first decision once more."""
+        """Restart at the first decision."""
         self.told = 0
 
     def take(self, rule: Rule, at: Prov, because: str) -> bool:
-        """Whether to do what a rule could do here."""
+        """Decide whether to apply a rule here, or replay the decision."""
         if self.told == len(self.made):
             self.made.append(self.ctx.commit(rule, at, Applied(True, because)) is True)
         self.told += 1

@@ -1,12 +1,11 @@
-"""What C programs have for copies: of blocks, of transpositions, and what tells them apart.
+"""C code for copies: classify them into blocks, transpositions and others.
 
-Note: what a copy is. Dimensions of one element say nothing; one whose stride is negative in the
-destination can be gone through from its end; the order of the others is free, and two that go on
-evenly in both LMADs are one. What is left, by falling strides of the destination, is the same for
-all LMADs that copy the same cells to the same places. If it is one dimension of stride 1 on both
-sides, the copy is a block. If the cells that are neighbours in the destination are not neighbours
-in the source, and those of another dimension are, it is a transposition of the two; all further
-dimensions, for each of whose points there is one, may have any strides.
+Note: normal form of a copy. Dimensions of one element are dropped; one with a negative stride in
+the destination is reversed; the order of the others is free, and two that are contiguous in both
+LMADs are merged. The result, by falling strides of the destination, is equal for all LMADs that
+copy the same cells to the same places. A single dimension of stride 1 on both sides is a block
+copy. If the unit-stride dimensions of destination and source differ, it is a transposition of these
+two; all further dimensions may have any strides.
 """
 
 from __future__ import annotations

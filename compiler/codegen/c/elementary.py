@@ -1,15 +1,15 @@
-"""Functions of f64 written out in C: within one unit in the last place, and without a branch.
+"""f64 functions written in C: accurate within one ulp, and branch-free.
 
-A call of the C library's keeps a loop from becoming vector code, the vector library's are up to
-four units off, and those of `long double` take a hundred times as long. These are a few lines each
-that the C compiler puts into the loop. They add and multiply as they are written
-(`-ffp-contract=off`), so that all machines give the same.
+A call of the C library keeps a loop from being vectorised, the vector library is off by up to four
+ulp, and `long double` is a hundred times slower. These functions are a few lines each that the C
+compiler inlines. They evaluate as written (`-ffp-contract=off`), so that all machines give the same
+result.
 
-Note [What rounding loses is kept]: a unit is lost where two errors of half a unit meet. So the
-largest term of each sum is exact, or has beside it, in a variable `low`, what rounding took from
-it: `b - (sum - a)` for `sum = a + b` with `|a| >= |b|`, and `fma(a, b, -product)`. What is left are
-rounding the last sum, and the errors of terms that are a few per cent of it. Polynomials are the
-best ones of their degree (Remez's algorithm), 2**-58 off or less.
+Note [What rounding loses is kept]: an ulp is lost where two errors of half an ulp meet. So the
+largest term of each sum is exact, or its rounding error is kept in a variable `low`: `b - (sum -
+a)` for `sum = a + b` with `|a| >= |b|`, and `fma(a, b, -product)` (compensated arithmetic). What
+remains is the rounding of the last sum, and errors of terms that are a few per cent of it.
+Polynomials are minimax (Remez's algorithm), with an error of 2**-58 or less.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _NUMBERS = {
     "INF": "(1.0 / 0.0)",
     "NAN": "(0.0 / 0.0)",
 }
-"""Numbers in texts: the nearest one, and what it lacks. Short ones have 32 bits: small integers
-times them are exact. Adding ROUNDER rounds to an integer, which then stands in the low bits; that
-of ROOT_OF_HALF are the bits of a number."""
+"""Constants of the texts: the nearest double, and its error. Short ones have 32 bits: their
+products with small integers are exact. Adding ROUNDER rounds to an integer, in the low bits;
+ROOT_OF_HALF is the bit pattern of a number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Elementary:
-    """A function in C, which other ones it calls that stand here, and which of the C library."""
+    """A C function, with the functions of this file and of the C library that it calls."""
 
     code: str
     calls: tuple[str, ...]
@@ -55,8 +55,8 @@ class Elementary:
 
 
 PARTS: dict[str, str] = {}
-"""Functions by what they are called in C. They take and give sums of two numbers, the second one
-through the pointer `low`."""
+"""Functions by C name. They take and return sums of two doubles, the second through the pointer
+`low`."""
 
 PARTS["exp_of_rest"] = """\
 double exp_of_rest(double r, double rest, double *low) {
@@ -376,7 +376,7 @@ double tanpi_f64(double a) {
 
 
 def _written(code: str) -> Elementary:
-    """A text with its numbers, and what it calls."""
+    """Substitute the constants of a text, and find its calls."""
     names = dict.fromkeys(re.findall(r"\b(\w+)\(", code.partition("{")[2]))
     bits = ("to_bits_f64", "from_bits_f64")
     calls = tuple(name for name in names if name in PARTS or name in bits)

@@ -1,8 +1,8 @@
 """Reductions and scans on all cores.
 
-Segments are cut into blocks of a fixed number of elements: every block on its own, then the
-blocks' outcomes in order, so that results do not depend on the number of threads. Short segments
-are done by one thread each.
+Segments are cut into blocks of a fixed number of elements: blocks are processed independently, then
+combined in order, so that results do not depend on the number of threads. Short segments are
+processed by one thread each.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from compiler.codegen.traits import Traits, builtin, may_recompute, traits_of, w
 from compiler.ir.nodes import SE, Lit, Var
 
 SCAN_BLOCK = 1 << 15
-"""Elements of a scan that stay together: twice through the cache."""
+"""Elements per block of a scan, which passes through the cache twice."""
 ONE_PASS = Rule("c/one-pass", "One thread goes through a scan of integers once.")
 _ONCE = (
     "The elements are integers or booleans, so that any grouping gives the same: one thread needs "
     "no totals of blocks before it begins."
 )
 MANY_SEGMENTS = 64
-"""From this number on segments are shared out whole."""
+"""Number of segments from which each is processed by one thread."""
 
 
 class FoldKernels(LoopKernels):
@@ -40,12 +40,12 @@ class FoldKernels(LoopKernels):
     # --- reductions and scans ----------------------------------------------------------------
 
     def by_segment(self, kernel: Kernel) -> Kernel:
-        """The kernel as a map over its segments, each done in sequence."""
+        """Return the kernel as a map over its segments, each sequential."""
         inner = sequential(replace(kernel, dims=kernel.dims[-1:]))
         return replace(kernel, dims=kernel.dims[:-1], body=inner, work=MapWork())
 
     def blocks(self, kernel: Kernel, folds: Sequence[Fold], name: str, block: int) -> str:
-        """Declare the number of blocks per segment, and an array for the blocks' outcomes."""
+        """Declare the number of blocks per segment, and an array of block results."""
         *outer, (_, bound) = kernel.dims
         count = f"{name}_blocks"
         points = self.scalars.atom(bound)
@@ -65,13 +65,13 @@ class FoldKernels(LoopKernels):
         return count
 
     def drop_blocks(self, folds: Sequence[Fold]) -> None:
-        """Free what `blocks` allocated."""
+        """Free the arrays allocated by `blocks`."""
         for fold in folds:
             for lhs in fold.op.lhs:
                 self.line(f"ss_drop({c_name(lhs)}_part);")
 
     def part_at(self, kernel: Kernel, count: str, block: str) -> str:
-        """The index of a block's outcome among those of all segments."""
+        """Return the index of a block's result among those of all segments."""
         outer = kernel.dims[:-1]
         if not outer:
             return block
@@ -81,7 +81,7 @@ class FoldKernels(LoopKernels):
     def block_loops(
         self, kernel: Kernel, traits: Traits, count: str, block: int, name: str
     ) -> tuple[str, str]:
-        """Open the loops over segments and blocks; answers the ends of a block."""
+        """Open the loops over segments and blocks; return the bounds of a block."""
         *outer, (index, bound) = kernel.dims
         self.parallel(kernel, traits, len(kernel.dims))
         for dim in outer:
@@ -95,12 +95,12 @@ class FoldKernels(LoopKernels):
         return low, high
 
     def close_all(self, count: int) -> None:
-        """As many closing braces."""
+        """Print closing braces."""
         for _ in range(count):
             self.close()
 
     def reduce(self, kernel: Kernel, folds: tuple[Fold, ...], name: str) -> None:
-        """Every block on its own, then the blocks' outcomes in order."""
+        """Print a reduction: every block on its own, then block results in order."""
         traits = traits_of(kernel.body)
         block = HEAVY_BLOCK if traits.loops else BLOCK
         bound = kernel.dims[-1][1]
@@ -123,13 +123,13 @@ class FoldKernels(LoopKernels):
             self.close()
 
     def nested_map(self, head: str, kernel: Kernel) -> None:
-        """A map under a condition; the closing brace is left to what follows."""
+        """Print a map under a condition; the caller closes the brace."""
         self.open(head)
         self.map(kernel)
         self.indent = self.indent[:-4]
 
     def keep_parts(self, folds: Sequence[Fold], at: str) -> None:
-        """Put a block's outcome where the second stage finds it."""
+        """Store a block's result for the second stage."""
         for fold in folds:
             for lhs in fold.op.lhs:
                 self.line(f"{c_name(lhs)}_part[{at}] = {c_name(lhs)};")
@@ -169,7 +169,7 @@ class FoldKernels(LoopKernels):
         body: Stms,
         steps: Sequence[Stm],
     ) -> None:
-        """The loop over a range, in vector registers where body and operators allow."""
+        """Print the loop over a range, vectorised where body and operators permit."""
         kinds = [builtin(fold.op) for fold in folds]
         if whole.straight and all(kinds):
             shares = " ".join(
@@ -182,16 +182,16 @@ class FoldKernels(LoopKernels):
         self.close()
 
     def in_thread(self, stms: Stms) -> None:
-        """Statements of a thread that cannot fail."""
+        """Print statements of a thread that cannot fail."""
         outer, self.label = self.label, self.label or "thread"
         self.stms(stms)
         self.label = outer
 
     def second_stage(self, kernel: Kernel, folds: Sequence[Fold], count: str, name: str) -> None:
-        """Combine the blocks of each segment, and put the result where it belongs.
+        """Combine the blocks of each segment, and store the result.
 
-        The first block's outcome is begun with: what is not neutral, though it should be, counts
-        once where there is one block, as it does in sequence.
+        Starts from the first block's result: a neutral element that is not neutral counts once for
+        a single block, as it does sequentially.
         """
         outer = kernel.dims[:-1]
         if outer:
@@ -212,7 +212,7 @@ class FoldKernels(LoopKernels):
         self.close_all(len(outer))
 
     def combine_parts(self, kernel: Kernel, folds: Sequence[Fold], at: str) -> None:
-        """Combine the accumulators with a block's outcome."""
+        """Combine the accumulators with a block's result."""
         steps: list[Stm] = []
         parts: dict[Name, str] = {}
         for fold in folds:
@@ -227,7 +227,7 @@ class FoldKernels(LoopKernels):
         self.scalars.names = {k: v for k, v in self.scalars.names.items() if k not in parts}
 
     def scan(self, kernel: Kernel, folds: tuple[Fold, ...], name: str) -> None:
-        """One segment after another if they are few and long; else each by one thread."""
+        """Scan segment after segment if they are few and long; else one thread per segment."""
         block = HEAVY_BLOCK if traits_of(kernel.body).loops else SCAN_BLOCK
         *outer, (_, bound) = kernel.dims
         if not outer:
@@ -246,10 +246,10 @@ class FoldKernels(LoopKernels):
         self.close_all(1 + len(outer))
 
     def scan_blocks(self, kernel: Kernel, folds: tuple[Fold, ...], block: int) -> None:
-        """Each block's total, in turn what stands before it, then the block again from there.
+        """Scan in two passes: block totals, their prefixes in order, then each block again.
 
-        Blocks are handed out in order, and the second time they are in the cache. A point's body
-        runs twice if it is cheap; else the first pass keeps what it computed.
+        Blocks are handed out in order, and are cached in the second pass. A point's body runs twice
+        if it is cheap; else the first pass keeps its values.
         """
         traits = traits_of(kernel.body)
         cond = self.condition(replace(kernel, dims=kernel.dims[-1:]), traits)
@@ -267,7 +267,7 @@ class FoldKernels(LoopKernels):
             self.close()
 
     def scan_parts(self, kernel: Kernel, folds: tuple[Fold, ...], block: int, cond: str) -> None:
-        """The blocks of a scan, shared out in order."""
+        """Print the blocks of a scan, distributed in order."""
         traits = traits_of(kernel.body)
         index, bound = kernel.dims[-1]
         components = [
@@ -302,7 +302,7 @@ class FoldKernels(LoopKernels):
         self.close()
 
     def hand_over(self, kernel: Kernel, folds: Sequence[Fold]) -> None:
-        """Take what stands before the block, and leave what stands before the next one."""
+        """Read the prefix before the block, and write the one before the next."""
         for fold in folds:
             inputs: list[SE] = []
             for lhs, prim in zip(fold.op.lhs, fold.op.prims, strict=True):
@@ -319,7 +319,7 @@ class FoldKernels(LoopKernels):
     def scan_loop(
         self, kernel: Kernel, folds: Sequence[Fold], traits: Traits, low: str, high: str
     ) -> None:
-        """Scan a range from where the accumulators stand, in vectors where the operator allows."""
+        """Scan a range from the accumulators on, vectorised where the operator permits."""
         whole = _with_ops(traits, folds)
         kinds = [builtin(fold.op) for fold in folds]
         names = [c_name(fold.op.lhs[0]) for fold in folds]
@@ -343,7 +343,7 @@ class FoldKernels(LoopKernels):
         self.close()
 
     def add_prefix(self, kernel: Kernel, folds: Sequence[Fold], low: str, high: str) -> None:
-        """Put what stands before the block in front of each of its prefixes."""
+        """Combine the prefix before the block with each of its results."""
         self.loop_over(kernel.dims[-1], low, high)
         for fold in folds:
             loads: list[Stm] = []
@@ -368,7 +368,7 @@ def _scan_steps(folds: Sequence[Fold], kernel: Kernel) -> list[Stm]:
 
 
 def _with_ops(traits: Traits, folds: Sequence[Fold]) -> Traits:
-    """A body's traits with those of the operators."""
+    """Return a body's traits joined with those of the operators."""
     result = replace(traits)
     for fold in folds:
         own = traits_of(fold.op.body)

@@ -1,12 +1,10 @@
-"""Functions of floats in C: which of the C library's computes one, and how it is rounded.
+"""Floating-point functions in C: the implementation of each, and its rounding.
 
-f64: those of `elementary.py` are written out, and vector code can hold them; others are the
-library's own where it is within one unit in the last place, else that of `long double`.
-f32 and f16: that of `double`, rounded, in vector registers where there is a vector library: its
-four units are then a billionth of one. With `c/fast-functions` f32 and f64 have the vector
-library's of their own width.
-
-What is rounded once by definition, such as `sqrt`, needs none of this.
+f64: those of `elementary.py` are inlined and vectorise; others use the library where it is within
+one ulp, else `long double`. f32 and f16: computed in `double` and rounded, with the vector library
+if there is one, whose four ulp are then a billionth of one. With `c/fast-functions`, f32 and f64
+use the vector library of their own width. Functions that are correctly rounded by definition, such
+as `sqrt`, are called directly.
 """
 
 from __future__ import annotations
@@ -33,14 +31,14 @@ LIBRARY = {
     "%": "fmod",
     "**": "pow",
 }
-"""What the C library calls them, where that is another name."""
+"""C library names that differ."""
 
 ROUNDED = frozenset("sqrt fabs floor ceil trunc rint fmod fma copysign nextafter ldexp".split())
-"""Rounded once, or exact, at every type."""
+"""Correctly rounded, or exact, at every type."""
 EXACT = frozenset("fabs floor ceil trunc rint fmod copysign".split())
-"""Those whose value is a number of the type: there is nothing to round."""
+"""Functions whose value is representable: no rounding needed."""
 _NEAR = frozenset("sin cos tan asin acos atan pow atan2 hypot".split())
-"""Those that usual C libraries have within one unit in the last place at f64."""
+"""Functions that common C libraries compute within one ulp at f64."""
 _VECTOR = frozenset(
     "sin cos exp log pow acos acosh asin asinh atan atan2 atanh cbrt cosh erf erfc exp10 exp2"
     " hypot log10 log1p log2 sinh tan tanh".split()
@@ -60,11 +58,11 @@ PI = "3.14159265358979323846264338327950288"
 
 
 ANGLE = "b > 0 && fabs((double)a / b) < 1e-6 ? (double)a / b * (1 - 1e-13) : "
-"""A small angle is below the quotient, which may be the middle between two f16."""
+"""A small angle is below the quotient, which may be the midpoint between two f16."""
 
 
 class Functions:
-    """The functions that a program calls: what declares them, and helpers around them.
+    """Functions that a program calls: declarations, and helpers around them.
 
     `fast`: f32 and f64 by the vector library. `seen`: whether that would make a difference.
     """
@@ -76,7 +74,7 @@ class Functions:
         self.declared: dict[str, str] = {}
 
     def name(self, fun: str, at: Prim) -> str:
-        """What to call for a function of the C library at a type."""
+        """Return the function to call at a type."""
         end = "" if at == "f64" else "f"
         if fun in ROUNDED:
             return self.of_library(fun, "" if (fun, at) == ("fma", "f16") else end)
@@ -90,7 +88,7 @@ class Functions:
         return self.around(fun, at)
 
     def written(self, name: str) -> str:
-        """A function that is written out, and what it calls."""
+        """Add an inlined function and those it calls."""
         if name not in self.helpers:
             for one in WRITTEN[name].library:
                 self.of_library(one, "")
@@ -103,18 +101,18 @@ class Functions:
         return name
 
     def of_library(self, fun: str, end: str, vector: bool = False) -> str:
-        """A function of the library as it is."""
+        """Declare a library function."""
         name = f"{fun}{end}"
         word = "SS_VECTOR " if vector else ""
         self.declared[name] = f"{word}{_prototype(name, fun, _TYPES[end])};"
         return name
 
     def is_extended(self, at: Prim) -> bool:
-        """Whether it takes `long double` to round to a type."""
+        """True if rounding to a type takes `long double`."""
         return at == "f64" and not self.fast
 
     def wide(self, fun: str, at: Prim) -> str:
-        """The function of the wider type in which it is computed."""
+        """Return the function of the wider type in which it is computed."""
         if self.is_extended(at):
             return self.of_library(fun, "l")
         if fun not in _VECTOR or (fun == "pow" and at == "f16"):
@@ -125,14 +123,14 @@ class Functions:
         return name
 
     def helper(self, name: str, at: Prim, arity: int, body: str) -> str:
-        """A function that computes `body` of `a` and `b`, and rounds it."""
+        """Add a helper that computes `body` of `a` and `b`, and rounds it."""
         kind = C_TYPE[at]
         given = ", ".join(f"{kind} {one}" for one in "ab"[:arity])
         self.helpers[name] = f"{kind} {name}({given}) {{ return ({kind})({body}); }}"
         return name
 
     def around(self, fun: str, at: Prim) -> str:
-        """A helper that computes in the wider type."""
+        """Add a helper that computes in the wider type."""
         name, arity = f"{fun}_{at}", _ARITY.get(fun, 1)
         if name in self.helpers:
             return name
@@ -144,7 +142,7 @@ class Functions:
         return self.helper(name, at, arity, f"{self.wide(fun, at)}({', '.join('ab'[:arity])})")
 
     def root(self, at: Prim) -> str:
-        """The reciprocal of the square root."""
+        """Return the reciprocal square root."""
         name, is_narrow = f"rsqrt_{at}", self.fast and at == "f32"
         sqrt = self.of_library("sqrt", "f" if is_narrow else "")
         self.seen = self.seen or at != "f16"
@@ -154,18 +152,18 @@ class Functions:
         return name
 
     def root_of_squares(self) -> str:
-        """`hypot` of narrow types: the squares cannot overflow, and small roots are exact."""
+        """Return `hypot` of narrow types: squares cannot overflow, and small roots are exact."""
         root, size = self.of_library("sqrt", ""), self.of_library("fabs", "")
         over = " || ".join(f"{size}({one}) == 1.0 / 0.0" for one in "ab")
         return f"{over} ? 1.0 / 0.0 : {root}((double)a * a + (double)b * b)"
 
     def of_turns(self, fun: str, at: Prim) -> str:
-        """`sinpi`, `cospi` or `tanpi`: the rest of a quarter turn is exact."""
+        """Return `sinpi`, `cospi` or `tanpi`, with exact argument reduction."""
         written = self.written(f"{fun}_f64")
         return written if at == "f64" else self.helper(f"{fun}_{at}", at, 1, f"{written}(a)")
 
     def in_turns(self, fun: str, at: Prim) -> str:
-        """`asinpi` and its like: what the function without `pi` gives, in half turns."""
+        """Return `asinpi` and the like: the function without `pi`, in half turns."""
         name, arity = f"{fun}_{at}", _ARITY.get(fun[:-2], 1)
         if name in self.helpers:
             return name
@@ -173,7 +171,7 @@ class Functions:
         return self.helper(name, at, arity, f"{called} / {PI}{'L' * self.is_extended(at)}")
 
     def head(self) -> Iterator[str]:
-        """Declarations."""
+        """Yield declarations."""
         if any("SS_VECTOR" in one for one in self.declared.values()):
             yield _OFF
         if any("SS_SYMBOL" in one for one in self.declared.values()):
@@ -183,7 +181,7 @@ class Functions:
 
 
 def _prototype(name: str, fun: str, kind: str) -> str:
-    """A function's type in C."""
+    """Return a function's C prototype."""
     args = [kind] * _ARITY.get(fun, 1)
     if fun == "ldexp":
         args[1] = "int"
@@ -202,4 +200,4 @@ double rsqrt_f64(double a) {
   double rest = $fma(-half, near, 1.0) - $fma(a, near, -half) * near;
   return rest == rest ? near + 0.5 * near * rest : near;
 }"""
-"""A step of Newton's method, whose error is far below a unit; not at 0 and infinity."""
+"""One step of Newton's method, whose error is far below an ulp; not at 0 and infinity."""

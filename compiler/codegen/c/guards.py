@@ -1,4 +1,4 @@
-"""The guards of slices by LMADs as C and CUDA functions: the same as `compiler/ir/guards.py`."""
+"""Guards of LMAD slices as C and CUDA functions, equal to `compiler/ir/guards.py`."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ bool distinct_$Rd($PARAMS) {
 
 
 def guard(name: str) -> str:
-    """The definition of `inside_2d`, `distinct_4d`, .."""
+    """Return the definition of `inside_2d`, `distinct_4d`, .."""
     kind, _, rank = name.removesuffix("d").partition("_")
     each = range(int(rank))
     fill = (

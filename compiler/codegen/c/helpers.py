@@ -1,7 +1,8 @@
-"""Small functions that C lacks, by name and type; a program holds those that it uses.
+"""Helper functions that C lacks, by name and type; a program includes those it uses.
 
 They agree bit for bit on integers with `compiler/ir/scalar.py`: division rounds towards minus
-infinity, shifts by the width or more give 0 or the sign, floats become integers of 32 or 64 bits.
+infinity, shifts by the width or more give 0 or the sign, floats convert via integers of 32 or 64
+bits.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from compiler.codegen.c.types import C_TYPE
 
 @lru_cache(maxsize=1024)
 def helper(name: str, prim: Prim) -> str:
-    """The definition of `name` at type `prim`."""
+    """Return the definition of `name` at type `prim`."""
     if name in FUNS and FUNS[name][1] == "lmad":
         return guard(name)
     head, body = _TEXTS[name]
@@ -38,10 +39,10 @@ def helper(name: str, prim: Prim) -> str:
 
 @lru_cache(maxsize=256)
 def to_int(src: Prim, dst: Prim, branches: bool) -> str:
-    """Float to int: through a signed one of 32 bits, or of 64; see `nodes.Conv`.
+    """Return the conversion from float to int, via a signed type of 32 or 64 bits.
 
-    With `branches`, and for 64 bits, the usual case is one instruction; without, loops become
-    vector code.
+    See `nodes.Conv`. With `branches`, and for 64 bits, the common case is one instruction; without,
+    loops vectorise.
     """
     bits = 64 if BYTES[dst] == 8 else 32
     t, d = C_TYPE[src], C_TYPE[dst]

@@ -1,6 +1,6 @@
-"""Histograms on all cores: bins of its own for every part of the points, if there are few bins.
+"""Histograms on all cores: private bins per part of the points, if there are few bins.
 
-Those of rows that are combined element by element go over rows (`element_rows.py`).
+Histograms of rows with an elementwise operator iterate over rows (`element_rows.py`).
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ class Kernels(FoldKernels):
     """C statements with all kinds of kernels."""
 
     rows: ElementRows | None = None
-    """What the histogram that is printed goes over, if that is rows."""
+    """The rows that the current histogram iterates over, if any."""
 
     def loop_pragma(self, stm: imp.For) -> str:
-        """Elements of a row go side by side."""
+        """Vectorise the elements of a row."""
         if self.rows is not None and stm.index == self.rows.column:
             return "#pragma omp simd"
         return super().loop_pragma(stm)
 
     def point(self, kernel: imp.Kernel, updates: Iterable[imp.Stm]) -> imp.Stms:
-        """What is done for each index of the last dimension of a histogram."""
+        """Return the statements for each index of the last dimension of a histogram."""
         return self.rows.nest(updates) if self.rows is not None else (*kernel.body, *updates)
 
     def in_order(self, kernel: imp.Kernel, hists: tuple[imp.Histogram, ...]) -> imp.Stms:
-        """A histogram on one core."""
+        """Return a histogram on one core."""
         if self.rows is None:
             return sequential(replace(kernel, dims=kernel.dims[-1:]))
         updates = [stm for hist in hists for stm in update_bins(hist, kernel.prov)]
         return loops(kernel.dims[-1:], self.point(kernel, updates), kernel.prov)
 
     def other(self, kernel: imp.Kernel, name: str) -> None:
-        """A kernel that is no map."""
+        """Print a kernel other than a map."""
         match kernel.work:
             case imp.ReduceWork(folds):
                 self.reduce(kernel, folds, name)
@@ -61,7 +61,7 @@ class Kernels(FoldKernels):
                 self.hist(kernel, hists, name)
 
     def hist(self, kernel: imp.Kernel, hists: tuple[imp.Histogram, ...], name: str) -> None:
-        """Segments in parallel if there are several; else parts of the points with own bins."""
+        """Distribute segments if there are several; else parts of the points with private bins."""
         traits = traits_of(kernel.body)
         points = kernel.dims[-1][1]
         named = self.ends.get(points.name) if isinstance(points, Var) else None
@@ -102,7 +102,7 @@ class Kernels(FoldKernels):
     def private_bins(
         self, kernel: imp.Kernel, hists: tuple[imp.Histogram, ...], name: str, traits: Traits
     ) -> None:
-        """Each part of the points fills bins of its own, which are then combined in order."""
+        """Fill private bins per part of the points, and combine them in order."""
         parts, part = f"{name}_parts", f"{name}_part"
         own = [self.own_bins(kernel, hist, k, name) for k, hist in enumerate(hists)]
         self.line("#pragma omp parallel for schedule(static, 1)")
@@ -128,7 +128,7 @@ class Kernels(FoldKernels):
     def own_bins(
         self, kernel: imp.Kernel, hist: imp.Histogram, k: int, name: str
     ) -> tuple[str, list[Name]]:
-        """Allocate the parts' bins."""
+        """Allocate the private bins."""
         size = f"{name}_bins{k}"
         self.line(f"const int64_t {size} = {self.show(product(hist.shape))};")
         blocks = []
@@ -146,7 +146,7 @@ class Kernels(FoldKernels):
         return size, blocks
 
     def clear_bins(self, hist: imp.Histogram, size: str, blocks: Sequence[Name], part: str) -> None:
-        """A part's bins start at the neutral element."""
+        """Initialise a part's bins with the neutral element."""
         self.open(f"for (int64_t bin = 0; bin < {size}; bin++) {{")
         for block, ne in zip(blocks, hist.op.neutral, strict=True):
             self.line(f"{c_name(block)}[{part} * {size} + bin] = {self.show(ne)};")
@@ -155,7 +155,7 @@ class Kernels(FoldKernels):
     def update_own(
         self, kernel: imp.Kernel, hist: imp.Histogram, blocks: Sequence[Name], size: str, part: str
     ) -> imp.Stms:
-        """As `update_bins`, with a part's own bins as destinations."""
+        """Update private bins; see `update_bins`."""
         at = row_major(hist.bins, hist.shape)
         base = Var(f"{part}_base", "i64")
         self.scalars.names = {**self.scalars.names, base.name: f"{part} * {size}"}
@@ -169,7 +169,7 @@ class Kernels(FoldKernels):
     def merge_bins(
         self, kernel: imp.Kernel, hist: imp.Histogram, size: str, blocks: Sequence[Name], name: str
     ) -> None:
-        """Combine the parts' bins, in order, with the destination."""
+        """Combine the private bins, in order, with the destination."""
         index = [(f"{name}_b{k}_0", bound) for k, bound in enumerate(hist.shape)]
         at = row_major([Var(i, "i64") for i, _ in index], hist.shape)
         part = f"{name}_part"
@@ -201,7 +201,7 @@ class Kernels(FoldKernels):
 def own_update(
     kernel: imp.Kernel, hist: imp.Histogram, blocks: Sequence[Name], bin_cell: SE
 ) -> imp.Stms:
-    """Combine one bin of a part with a point's values, unless the bin is outside."""
+    """Combine one private bin with a point's values, if the index is in bounds."""
     op = hist.op
     loads = tuple(
         imp.Load(lhs, prim, block, bin_cell, kernel.prov)

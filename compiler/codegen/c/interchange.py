@@ -1,8 +1,8 @@
-"""Loops of a point whose iterations are independent, side by side in lanes.
+"""Run independent iterations of a thread's loop in vector lanes (strip mining and interchange).
 
-A product of a row and a matrix goes down a column for each of its elements, cell after cell far
-apart. With the loops the other way round it goes along rows: some elements at a time are summed
-up, in vector registers. That is legal where no iteration sees what another one does.
+A vector-matrix product goes down a column for each result element, cells far apart. Interchanged,
+it goes along rows: a strip of elements is accumulated in vector registers. Legal if iterations are
+independent.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from compiler.ir.nodes import Lit
 from compiler.ir.sizes import poly_of
 
 FEWEST = 16
-"""Iterations below which a loop stays as it is: a strip of one register of f32."""
+"""Minimum number of iterations: a strip of one register of f32."""
 INTERCHANGE = Rule(
     "c/interchange", "A loop whose inner loop goes down columns goes along rows, in lanes."
 )
@@ -37,7 +37,7 @@ class LoopKernels(TileKernels):
     """Adds loops of a point in lanes."""
 
     def count_loop(self, stm: imp.For) -> None:
-        """In lanes where it pays."""
+        """Print a loop, in lanes where it pays."""
         tiles = None if self.label in (None, "tile") else independent(stm)
         uses = FreeNames()
         uses.visit(stm)
@@ -51,7 +51,7 @@ class LoopKernels(TileKernels):
         self.strips(stm, tiles)
 
     def strips(self, stm: imp.For, tiles: LaneTiling) -> None:
-        """Strips of several registers, of one, and what is left; or the loop as it is."""
+        """Print strips of several registers, of one, and the rest; or the plain loop."""
         kernel = _as_map(stm)
         name, low = f"{c_name(stm.index)}_strip", f"{c_name(stm.index)}_low"
         given = given_of(kernel, {stm.index})
@@ -77,10 +77,10 @@ class LoopKernels(TileKernels):
 
 
 def independent(stm: imp.For) -> LaneTiling | None:
-    """The iterations of a loop in lanes, where none sees what another does; None for others.
+    """Return the tiling of a loop with independent iterations, or None.
 
-    Each stores to cells that are neighbours of the others', and reads of what is stored only its
-    own. Two names for one block are left to who runs it.
+    Each stores to cells adjacent to the others', and reads only its own of the stored ones. That
+    blocks differ is checked at run time.
     """
     few = isinstance(stm.bound, Lit) and int(stm.bound.value) < FEWEST
     if few or stm.prim != "i64" or not any(isinstance(s, imp.For) for s in stm.body):
@@ -105,7 +105,7 @@ def independent(stm: imp.For) -> LaneTiling | None:
 
 
 def _pairs(body: imp.Stms) -> Iterator[tuple[Name, Name]]:
-    """The blocks that have to be different ones: what is stored, and all else that is used."""
+    """Yield the blocks that must differ: a stored one, and any other that is used."""
     written = sorted(stored(body))
     for k, one in enumerate(written):
         for other in (*written[k + 1 :], *sorted(loaded(body) - set(written))):
@@ -113,6 +113,6 @@ def _pairs(body: imp.Stms) -> Iterator[tuple[Name, Name]]:
 
 
 def _as_map(stm: imp.For) -> imp.Kernel:
-    """The loop as a map over its iterations."""
+    """Return the loop as a map over its iterations."""
     dims = ((stm.index, stm.bound),)
     return imp.Kernel(stm.index, "grid", dims, stm.body, imp.MapWork(), prov=stm.prov)

@@ -1,7 +1,7 @@
 """Maps and single statements on all cores: OpenMP loops over flat blocks of memory.
 
-Maps share out their points; the last dimension is cut into pieces, so that long rows are shared out
-too and the innermost loop is left for vectors.
+Points are distributed; the last dimension is cut into pieces, so that long rows are distributed too
+and the innermost loop can be vectorised.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from compiler.codegen.traits import Traits, allocations, traits_of, work_of
 from compiler.ir.nodes import SE, Bin, Lit, Var
 
 PARALLEL_WORK = 1 << 16
-"""Operations below which a kernel runs on one core."""
+"""Number of operations below which a kernel runs on one core."""
 PIECE = 4096
-"""Points of the innermost loop of a map that stay together."""
+"""Points of the innermost loop of a map per piece."""
 BLOCK = 16384
-"""Elements of a reduction or scan that stay together; fewer where a point is a lot of work."""
+"""Elements per block of a reduction or scan; fewer for expensive points."""
 HEAVY_BLOCK = 64
 _BECAUSE = (
     "Where this map is at its border is asked once for each row: the points inside need no "
@@ -54,8 +54,8 @@ _BECAUSE = (
 class MapKernels(Statements):
     """C statements with maps; `folds.py` and `hists.py` add the other kinds of kernels.
 
-    `label` is where a failed check goes; None among host statements. `functions` are lines that
-    stand before the entry point.
+    `label` is the jump target of a failed check; None in host statements. `functions` are lines
+    before the entry point.
     """
 
     def __init__(self, scalars: Scalars, sites: Sites, numbers: Iterator[int]) -> None:
@@ -64,7 +64,7 @@ class MapKernels(Statements):
         self.choices = Choices(Ctx())
         self.middles: set[str] = set()
         self.ends: dict[Name, SE] = {}
-        """What names for the bounds of kernels stand for."""
+        """Definitions of names for kernel bounds."""
 
     label: str | None = None
     labels = 0
@@ -72,13 +72,13 @@ class MapKernels(Statements):
     # --- single statements -------------------------------------------------------------------
 
     def fail(self, call: str) -> None:
-        """Report, then leave the point of the kernel or the program."""
+        """Report a failure, then leave the kernel's point or the program."""
         self.line(f"ss_fail({call});")
         self.reached.add(self.label)
         self.line("return 1;" if self.label is None else f"goto {self.label};")
 
     def run_alloc(self, stm: imp.Alloc) -> None:
-        """A counted block of the host, or scratch memory of a point."""
+        """Allocate a reference-counted block of the host, or scratch memory of a point."""
         kind, name = C_TYPE[stm.prim], c_name(stm.name)
         if self.label is None:
             count, shown = self.elements(stm.count), stm.count
@@ -101,12 +101,12 @@ class MapKernels(Statements):
             self.close()
 
     def elements(self, count: SE) -> str:
-        """How many elements a block has: sums and products do not wrap around."""
+        """Return the exact number of elements of a block: sums and products do not wrap."""
         shown = self.exact(count)
         return f"ss_at_least_none({shown})" if is_plain(count) else shown
 
     def exact(self, count: SE) -> str:
-        """The value of an i64 expression before 64 bits cut it."""
+        """Return the value of an i64 expression without wrapping."""
         match count:
             case Bin("*", "i64", lhs, rhs):
                 return f"ss_times({self.exact(lhs)}, {self.exact(rhs)})"
@@ -117,7 +117,7 @@ class MapKernels(Statements):
         return self.show(count)
 
     def no_memory(self, stm: imp.Alloc, count: SE) -> tuple[str | SE, ...]:
-        """What to say when there is not enough memory."""
+        """Return the message for insufficient memory."""
         return (
             "There is not enough memory for an array of ",
             count,
@@ -125,9 +125,9 @@ class MapKernels(Statements):
         )
 
     def call(self, stm: imp.Call) -> None:
-        """What a function of the host gives, by pointers; where a check has failed, all ends.
+        """Call a host function, which returns results by pointers; propagates failures.
 
-        It lets go of the blocks that it is given.
+        The function releases the blocks that it is given.
         """
         kept = {arg for arg in stm.args if isinstance(arg, str)} - set(stm.gone)
         shown = ((arg in kept, self.operand(arg)) for arg in stm.args)
@@ -138,7 +138,7 @@ class MapKernels(Statements):
         self.line(f"if ({c_name(stm.fun)}({', '.join(args)})) return 1;")
 
     def declare_block(self, stm: imp.Declare, kind: object) -> None:
-        """On the host a variable that holds a block is counted."""
+        """Declare a variable that holds a block, reference-counted on the host."""
         if self.label is not None:
             super().declare_block(stm, stm.type)  # type: ignore[arg-type]
             return
@@ -147,25 +147,25 @@ class MapKernels(Statements):
         self.line(f"{C_TYPE[prim]} *{c_name(stm.name)} = {start};")
 
     def assign(self, stm: imp.Assign) -> None:
-        """Blocks on the host are counted."""
+        """Assign a variable; blocks on the host are reference-counted."""
         if isinstance(stm.value, str) and self.label is None:
             self.line(f"ss_set({c_name(stm.name)}, {c_name(stm.value)});")
         else:
             super().assign(stm)
 
     def free(self, stm: imp.Free) -> None:
-        """The variable lets go of its block."""
+        """Release a variable's block."""
         if self.label is None:
             self.line(f"ss_drop({c_name(stm.name)});")
 
     def loop_pragma(self, stm: imp.For) -> str:
-        """Let lanes share a plain reduction or a loop of independent stores."""
+        """Vectorise a plain reduction or a loop of independent stores."""
         pragma = reduction_pragma(stm) if self.label is not None else ""
         short = type(stm.bound) is Lit and int(stm.bound.value) < SHORT
         return "" if pragma and short and self.short_rows(stm) else pragma
 
     def counted(self, stm: imp.For, end: str) -> None:
-        """A loop that counts; a reduction in lanes has a plain loop beside it for short rows."""
+        """Print a counting loop; a vectorised reduction gets a plain loop for short rows."""
         scan = None if self.label in (None, "tile") or is_short(stm, SHORT) else lane_scan(stm)
         if scan and self.choices.take(LANE_SCANS, stm.prov or self.src, WHOLE):
             self.scan_in_lanes(stm, end, scan)
@@ -182,7 +182,7 @@ class MapKernels(Statements):
         self.close()
 
     def scan_in_lanes(self, stm: imp.For, end: str, scan: LaneScan) -> None:
-        """A scan in vector registers, or the loop as it is for few elements and one block."""
+        """Print a vectorised scan, with a plain loop for few elements and for aliasing blocks."""
         conds = [] if type(stm.bound) is Lit else [f"{end} >= {SHORT}"]
         conds += [f"{c_name(one)} != {c_name(other)}" for one, other in scan.apart]
         if conds:
@@ -201,11 +201,11 @@ class MapKernels(Statements):
             self.close()
 
     def short_rows(self, stm: imp.For) -> bool:
-        """Whether a loop that lanes could share is left alone while it is short."""
+        """Decide whether a vectorisable loop stays scalar while it is short."""
         return self.choices.take(SHORT_ROWS, stm.prov or self.src, BECAUSE)
 
     def run_copy(self, stm: imp.Copy) -> None:
-        """A block where both are known to be dense; else what a run's numbers say, or a map."""
+        """Copy a block if both sides are known to be dense; else classify at run time, or map."""
         count = product([poly_exp(d.size) for d in stm.dest_lmad.dims])
         size = f"{self.scalars.within(count, 10)} * (int64_t)sizeof({C_TYPE[stm.prim]})"
         if stm.dest_lmad.is_row_major() and stm.source_lmad.is_row_major():
@@ -229,7 +229,7 @@ class MapKernels(Statements):
         self.close()
 
     def looked_at(self, stm: imp.Copy) -> str:
-        """Hand the numbers of a copy to the function that tells what it is, and may do it."""
+        """Call the function that classifies a copy at run time, and may perform it."""
         pairs = zip(stm.dest_lmad.dims, stm.source_lmad.dims, strict=True)
         dims = ", ".join(
             "{" + ", ".join(map(self.number, (to.size, to.stride, come.stride))) + "}"
@@ -244,13 +244,13 @@ class MapKernels(Statements):
         return f"ss_copy_lmads({', '.join(ends)}, {size}, {stm.dest_lmad.rank}, ss_dims)"
 
     def number(self, poly: Poly) -> str:
-        """A polynomial."""
+        """Print a polynomial."""
         return self.show(poly_exp(poly))
 
     # --- kernels -----------------------------------------------------------------------------
 
     def run_kernel(self, kernel: imp.Kernel) -> None:
-        """A kernel of the host in parallel; one of a block in sequence."""
+        """Run a kernel of the host in parallel, one of a block sequentially."""
         if self.label is not None:
             for stm in sequential(kernel):
                 self.stms((stm,))
@@ -268,11 +268,11 @@ class MapKernels(Statements):
         self.close()
 
     def other(self, kernel: imp.Kernel, name: str) -> None:
-        """A kernel that is no map."""
+        """Print a kernel other than a map."""
         raise NotImplementedError
 
     def simple_bounds(self, kernel: imp.Kernel) -> imp.Kernel:
-        """The kernel with names or literals for bounds, as OpenMP's loops want them."""
+        """Bind the bounds to names or literals, as OpenMP requires."""
         dims: list[tuple[Name, SE]] = []
         for index, bound in kernel.dims:
             if type(bound) is not Lit and type(bound) is not Var:
@@ -284,7 +284,7 @@ class MapKernels(Statements):
         return replace(kernel, dims=tuple(dims))
 
     def condition(self, kernel: imp.Kernel, traits: Traits) -> str:
-        """`if(..)`: run in parallel only if there is enough to do."""
+        """Return `if(..)`: run in parallel only if there is enough work."""
         work = work_of(kernel, traits)
         least = max(1, PARALLEL_WORK // max(1, traits.weight))
         if type(work) is Lit:
@@ -294,7 +294,7 @@ class MapKernels(Statements):
         return f" if({self.scalars.within(work, 8)} >= {least})"
 
     def parallel(self, kernel: imp.Kernel, traits: Traits, loops: int, simd: bool = False) -> None:
-        """The directive before `loops` nested loops that are shared out."""
+        """Print the directive before `loops` nested loops to distribute."""
         collapse = f" collapse({loops})" if loops > 1 else ""
         schedule = " schedule(dynamic)" if traits.uneven else ""
         vector = " simd" if simd else ""
@@ -302,7 +302,7 @@ class MapKernels(Statements):
         self.line(f"#pragma omp parallel for{vector}{collapse}{schedule}{cond}")
 
     def body(self, stms: imp.Stms, traits: Traits, after: Sequence[imp.Stm] = ()) -> None:
-        """A point's statements; failed checks jump behind them, scratch memory is given back."""
+        """Print a point's statements; failed checks jump behind them, scratch memory is freed."""
         self.labels += 1
         outer, self.label = self.label, f"next_{self.labels}"
         kept, self.scratch = self.scratch, []
@@ -318,7 +318,7 @@ class MapKernels(Statements):
         self.label = outer
 
     def scratch_names(self, stms: imp.Stms) -> None:
-        """Declare the variables for scratch memory, which failed checks must not jump over."""
+        """Declare scratch variables, since failed checks must not jump over declarations."""
         for stm in allocations(stms):
             if not is_local(stm):
                 name = c_name(stm.name)
@@ -326,10 +326,10 @@ class MapKernels(Statements):
                 self.scratch.append(name)
 
     def map(self, kernel: imp.Kernel) -> None:
-        """Share out the points."""
+        """Distribute the points."""
         body = with_updates(kernel.body, update_bins)
         if body is not kernel.body:
-            # Sums of floats are to be the same in every run: one core combines in order.
+            # Float sums must be reproducible: one core combines in order.
             body = loops(kernel.dims, body, kernel.prov)
             self.body(body, traits_of(body))
             return
@@ -348,7 +348,7 @@ class MapKernels(Statements):
         self.pieces(kernel, traits, parts)
 
     def parts(self, kernel: imp.Kernel, body: imp.Stms) -> Interior | Halves | Checks | None:
-        """How the last dimension of a map is taken apart, if it is."""
+        """Choose a split of a map's last dimension, if any."""
         index, end = kernel.dims[-1]
         traits = traits_of(body)
         found: Interior | Halves | None = interior(
@@ -359,7 +359,7 @@ class MapKernels(Statements):
         return None if traits.straight else checks_first(body)
 
     def loop_over(self, dim: tuple[Name, SE], low: str = "0", high: str = "") -> None:
-        """The head of a loop over a dimension or a part of it."""
+        """Open a loop over a dimension or a part of it."""
         index = c_name(dim[0])
         end = high or self.show(dim[1])
         self.open(f"for (int64_t {index} = {low}; {index} < {end}; {index}++) {{")
@@ -367,7 +367,7 @@ class MapKernels(Statements):
     def pieces(
         self, kernel: imp.Kernel, traits: Traits, parts: Interior | Halves | Checks | None
     ) -> None:
-        """Several dimensions: the last one is cut into pieces, all others are shared out."""
+        """Cut the last of several dimensions into pieces, and distribute all others."""
         *outer, last = kernel.dims
         if not traits.straight and parts is None:
             self.parallel(kernel, traits, len(kernel.dims))
@@ -402,7 +402,7 @@ class MapKernels(Statements):
         low: str,
         high: str,
     ) -> None:
-        """A range of the last dimension."""
+        """Print a range of the last dimension."""
         last, traits = kernel.dims[-1], traits_of(body)
         match parts:
             case Checks():
@@ -421,14 +421,14 @@ class MapKernels(Statements):
     def simd_loop(
         self, dim: tuple[Name, SE], low: str, high: str, body: imp.Stms, traits: Traits
     ) -> None:
-        """Independent points in vector registers."""
+        """Print a vectorised loop over independent points."""
         self.line("#pragma omp simd")
         self.loop_over(dim, low, high)
         self.body(body, traits)
         self.close()
 
     def make_checks(self, dim: tuple[Name, SE], low: str, high: str, checks: Checks) -> None:
-        """`checked` tells whether all points of a range pass their checks."""
+        """Set `checked`: all points of a range pass their checks."""
         self.line("bool checked = true;")
         self.line("#pragma omp simd reduction(&&:checked)")
         self.loop_over(dim, low, high)
@@ -440,7 +440,7 @@ class MapKernels(Statements):
     def checked_loop(
         self, dim: tuple[Name, SE], low: str, high: str, body: imp.Stms, checks: Checks
     ) -> None:
-        """All checks of a range first; then the work without them, or with them."""
+        """Check a range first; then work without checks, or with them on failure."""
         self.make_checks(dim, low, high, checks)
         self.open("if (checked) {")
         self.simd_loop(dim, low, high, checks.rest, traits_of(checks.rest))
@@ -454,7 +454,7 @@ class MapKernels(Statements):
     def split_loop(
         self, dim: tuple[Name, SE], body: imp.Stms, inside: Interior, low: str, high: str
     ) -> None:
-        """The inside, then the points before and behind it."""
+        """Print the interior, then the points before and after it."""
         index = c_name(dim[0])
         first, end = f"{index}_first", f"{index}_end"
         self.line(f"int64_t {first} = {low}, {end} = {high};")
@@ -474,7 +474,7 @@ class MapKernels(Statements):
         self.close()
 
     def half_loops(self, kernel: imp.Kernel, parts: Halves, low: str, high: str) -> None:
-        """The points under a limit, then the others."""
+        """Print the points below a limit, then the others."""
         middle = f"{c_name(kernel.dims[-1][0])}_middle"
         while middle in self.middles:
             middle += "_"

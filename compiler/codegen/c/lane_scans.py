@@ -1,7 +1,7 @@
-"""Loops of a thread that scan a row of integers, in vector registers.
+"""Vectorise a thread's scans of integer rows.
 
-Each prefix needs the one before it; lanes make those of a register together, in as many steps as
-the logarithm of its length, which groups the elements in another way: the same for integers.
+Each prefix needs the one before it; lanes compute those of a register together, in logarithmically
+many steps, which regroups the elements: equal for integers.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ SCANS = frozenset(("+", "*", "min", "max"))
 
 @dataclass(frozen=True, slots=True)
 class LaneScan:
-    """`before` makes what is added to `acc` last, `after` uses the sum.
+    """`before` computes the value added to `acc`, `after` uses the sum.
 
-    `apart`: pairs of blocks that have to be different ones.
+    `apart`: pairs of blocks that must differ.
     """
 
     acc: Name
@@ -40,7 +40,7 @@ class LaneScan:
 
 
 def lane_scan(stm: For) -> LaneScan | None:
-    """A loop that scans neighbouring integers into neighbouring cells; None for others."""
+    """Match a loop that scans adjacent integers into adjacent cells; None for others."""
     ends = [k for k, s in enumerate(stm.body) if isinstance(s, Assign)]
     if len(ends) != 1 or not all(isinstance(s, (Load, Define, Store, Assign)) for s in stm.body):
         return None
@@ -86,7 +86,7 @@ def _reads(stms: Stms) -> set[Name]:
 
 
 def _near(stm: object, index: Name, bound: set[Name]) -> bool:
-    """Whether it is no access, or one whose neighbours touch neighbouring cells."""
+    """True for an access with unit stride in the index, and for other statements."""
     if not isinstance(stm, (Load, Store)):
         return True
     at = poly_of(stm.at)
@@ -94,5 +94,5 @@ def _near(stm: object, index: Name, bound: set[Name]) -> bool:
 
 
 def is_short(stm: For, least: int) -> bool:
-    """Whether a loop is known to have fewer iterations."""
+    """True if a loop certainly has fewer than `least` iterations."""
     return isinstance(stm.bound, Lit) and int(stm.bound.value) < least

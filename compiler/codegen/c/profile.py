@@ -1,6 +1,6 @@
-"""C that measures itself: how long each kernel, copy and allocation of the host takes.
+"""Instrument C: time of each kernel, copy and allocation of the host.
 
-A run leaves nanoseconds and calls of each section, by its number, in `ss_profile`.
+A run leaves nanoseconds and calls per section number in `ss_profile`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from compiler.codegen.imp import nodes as imp
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A statement of the host that is measured, and where it is from."""
+    """A measured host statement, with its provenance."""
 
     kind: Literal["kernel", "copy", "allocation"]
     name: str
@@ -31,7 +31,7 @@ class Section:
 
 
 class _Measured(Kernels):
-    """As `Kernels`, with a clock around each section."""
+    """`Kernels` with a timer around each section."""
 
     def __init__(
         self, sections: list[Section], scalars: Scalars, sites: Sites, numbers: Iterator[int]
@@ -41,7 +41,7 @@ class _Measured(Kernels):
         self.inside = False
 
     def measured(self, section: Section, body: Callable[[], None]) -> None:
-        """A statement between two looks at the clock; what is inside of another is part of it."""
+        """Print a statement between clock reads; nested sections are not measured apart."""
         if self.label is not None or self.inside or len(self.sections) == SECTIONS:
             body()
             return
@@ -54,22 +54,22 @@ class _Measured(Kernels):
         self.inside = False
 
     def run_kernel(self, kernel: imp.Kernel) -> None:
-        """A kernel."""
+        """Measure a kernel."""
         body = partial(super().run_kernel, kernel)
         self.measured(Section("kernel", kernel.name, kernel.prov or self.src), body)
 
     def run_copy(self, stm: imp.Copy) -> None:
-        """A copy."""
+        """Measure a copy."""
         body = partial(super().run_copy, stm)
         self.measured(Section("copy", stm.dest, stm.prov or self.src), body)
 
     def run_alloc(self, stm: imp.Alloc) -> None:
-        """An allocation."""
+        """Measure an allocation."""
         body = partial(super().run_alloc, stm)
         self.measured(Section("allocation", stm.name, stm.prov or self.src), body)
 
 
 def emit_measured(prog: imp.ImpProg) -> tuple[Text, list[Section]]:
-    """The C file of a program that measures itself, and its sections by number."""
+    """Return the instrumented C file of a program, and its sections by number."""
     sections: list[Section] = []
     return emit(prog, Ctx(), partial(_Measured, sections)), sections

@@ -1,9 +1,8 @@
-"""IMP to C with OpenMP: one file that needs nothing but a C compiler.
+"""Translate IMP to C with OpenMP: a single file that needs only a C compiler.
 
-The file has small helpers, one function per entry point, and at its end a description of the entry
-points and checks (JSON in a string), so that a compiled program can be run without its source.
-
-An entry point takes and fills arrays of 64-bit slots, one per scalar or block, in order.
+The file contains helpers, one function per entry point, and a description of the entry points and
+checks (JSON in a string), so that a compiled program can be run without its source. An entry point
+takes and fills arrays of 64-bit slots, one per scalar or block, in order.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ Printer = Callable[[Scalars, Sites, Iterator[int]], MapKernels]
 
 
 def emit(prog: ImpProg, ctx: Ctx, printer: Printer = Kernels) -> Text:
-    """The C file of a program; `printer` says how kernels run."""
+    """Return the C file of a program; `printer` prints its kernels."""
     scalars, choices = Scalars(), Choices(ctx)
     text = _emitted(prog, choices, printer, scalars)
     prov = merge_prov(*(fun.prov for fun in prog.funs))
@@ -55,7 +54,7 @@ def emit(prog: ImpProg, ctx: Ctx, printer: Printer = Kernels) -> Text:
 
 
 def _emitted(prog: ImpProg, choices: Choices, printer: Printer, scalars: Scalars) -> Text:
-    """The file with the functions that `scalars` takes."""
+    """Print the file with the functions that `scalars` uses."""
     sites: list[tuple[Prov, tuple[str | SE, ...]]] = []
     bodies: list[Line] = []
     numbers = count()
@@ -98,9 +97,9 @@ def _emitted(prog: ImpProg, choices: Choices, printer: Printer, scalars: Scalars
 
 
 def _called(out: MapKernels, fun: ImpFun) -> None:
-    """A function as it is called: it gives its results by pointers, and 1 if a check has failed.
+    """Print a function called by others: results by pointers, returns 1 on failure.
 
-    The body of one that is no entry point lets go of the blocks that it is given.
+    A function that is no entry point frees the blocks that it is given.
     """
     out.src = fun.prov
     out.line("")
@@ -119,7 +118,7 @@ def _called(out: MapKernels, fun: ImpFun) -> None:
 
 
 def _function(out: MapKernels, fun: ImpFun, called: bool) -> None:
-    """An entry point; one that is `called` as well runs what the others call."""
+    """Print an entry point; one that is `called` as well wraps the called function."""
     out.src = fun.prov
     out.line("")
     out.open(f"int {symbol(fun.name)}(const int64_t *in, int64_t *out) {{")
@@ -143,7 +142,7 @@ def _function(out: MapKernels, fun: ImpFun, called: bool) -> None:
 
 
 def _operand(formal: Formal) -> Operand:
-    """A parameter or result as what is given."""
+    """Return a parameter or result as an operand."""
     kind = formal.type
     return formal.name if isinstance(kind, Mem) else Var(formal.name, kind.prim)
 
@@ -167,7 +166,7 @@ def _given(out: MapKernels, formal: Formal, value: Operand) -> str:
 
 
 def description(prog: ImpProg, sites: list[tuple[Prov, tuple[str | SE, ...]]]) -> Plain:
-    """Entry points and checks as plain data."""
+    """Return entry points and checks as plain data."""
     return {
         "entries": signatures(prog),
         "sites": [

@@ -1,4 +1,4 @@
-"""What every C program of ours begins with: memory, failed checks, large copies."""
+"""The C runtime: memory, failures, large copies."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ static void ss_unscratch(void *cells) { free(cells); }
 """
 
 SECTIONS = 1000
-"""How many statements of a program are measured."""
+"""Maximum number of measured statements."""
 PROFILE = f"""\
 // Nanoseconds and calls of what is measured.
 #include <time.h>
@@ -253,7 +253,7 @@ static void ss_spent(int section, int64_t began) {{
 """
 
 AMOUNTS = 254
-"""How many different amounts a threshold's row has room for."""
+"""Maximum number of distinct amounts recorded per threshold."""
 TUNED = f"""\
 // Thresholds of a program that is tuned, each with the amounts that it was compared with.
 #define SS_ROW {AMOUNTS + 2}

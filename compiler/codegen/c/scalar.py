@@ -1,7 +1,7 @@
-"""Scalar expressions in C and CUDA: few parentheses, exact integer semantics.
+"""Print scalar expressions in C and CUDA: few parentheses, exact integer semantics.
 
-Compiled with wrapping arithmetic (`-fwrapv`; CUDA's wraps anyway). What C lacks is a call of a
-small function (`helpers.py`), and narrow integers are cut back after each operation.
+Compiled with wrapping arithmetic (`-fwrapv`; CUDA wraps anyway). Operations that C lacks call
+helpers (`helpers.py`), and narrow integers are truncated after each operation.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LEVEL: dict[str, int] = {
 }
 _CAST, _ATOM, _TERNARY = 11, 12, 0
 _MIXED = frozenset(("|", "^", "&", "<<", ">>", "||"))
-"""Operators whose precedence readers do not know: operands of other operators get parentheses."""
+"""Operators with unfamiliar precedence: operands with other operators get parentheses."""
 _NARROW = frozenset(("i8", "i16", "u8", "u16"))
 _COMPARE = frozenset(COMPARE_OPS)
 
@@ -35,7 +35,7 @@ _LIBRARY = frozenset(
     " acosh atanh gamma lgamma erf erfc floor ceil trunc round atan2 hypot copysign nextafter fma"
     " ldexp".split()
 )
-"""Functions that the C library has."""
+"""Functions of the C library."""
 
 
 _NEXT = """\
@@ -45,57 +45,57 @@ $T nextafter_f16($T a, $T b) {
   r = a == 0 ? (b > 0 ? 1 : 0x8001) : (a < b) == (a > 0) ? r + 1 : r - 1;
   return $value;
 }"""
-"""The numbers of a sign are in the order of their bits."""
+"""Numbers of one sign are ordered like their bit patterns."""
 
 
 class Scalars:
-    """Prints expressions; collects the helper functions that they call.
+    """Prints expressions; collects the helpers that they call.
 
-    `names` maps variables to C text where they are not simply named, such as lanes of a tile.
+    `names` maps variables to other C text, such as lanes of a tile.
     """
 
     branches = False
-    """Whether a branch for the usual case costs less than to do without."""
+    """True if a branch for the common case is cheaper than branch-free code."""
     half_type = C_TYPE["f16"]
-    """The type of variables of f16."""
+    """Type of f16 variables."""
 
     def __init__(self, fast: bool = False) -> None:
         self.helpers: dict[str, str] = {}
         self.functions = self.library(fast)
         self.names: Mapping[Name, str] = {}
 
-    # what CUDA prints otherwise
+    # overridden by CUDA
     def library(self, fast: bool) -> Functions:
-        """Where functions come from."""
+        """Return the provider of functions."""
         return Functions(self.helpers, fast)
 
     def half(self, text: str) -> str:
-        """An f16 value: `text` computed in a wider type, rounded."""
+        """Round `text`, computed in a wider type, to f16."""
         return f"(_Float16)({text})"
 
     def same_half(self, text: str) -> str:
-        """An f16 value: `text` computed in a wider type, which needs no rounding."""
+        """Convert `text`, computed in a wider type, to f16 without rounding."""
         return self.half(text)
 
     def half_bits(self, fun: str, text: str) -> str:
-        """Between f16 and its bits."""
+        """Convert between f16 and its bits."""
         return self.call(fun, "f16", text)
 
     def show(self, se: SE) -> str:
-        """The expression, to be put where any expression may stand alone."""
+        """Print an expression as an operand of nothing."""
         return self.level(se)[0]
 
     def atom(self, se: SE) -> str:
-        """The expression, in parentheses unless it holds together."""
+        """Print an expression, in parentheses unless atomic."""
         return self.within(se, _ATOM)
 
     def within(self, se: SE, level: int) -> str:
-        """The expression as an operand of an operator of that level."""
+        """Print an expression as an operand of an operator of that level."""
         text, own = self.level(se)
         return text if own >= level else f"({text})"
 
     def level(self, se: SE) -> tuple[str, int]:
-        """The text and how tightly it binds."""
+        """Return the text and its precedence level."""
         if type(se) is Var:
             return self.variable(se)
         if type(se) is Bin:
@@ -106,11 +106,11 @@ class Scalars:
         return self.other(se)
 
     def variable(self, var: Var) -> tuple[str, int]:
-        """A variable."""
+        """Print a variable."""
         return self.names.get(var.name) or c_name(var.name), _ATOM
 
     def other(self, se: SE) -> tuple[str, int]:
-        """What is no variable, literal or operator with two operands."""
+        """Print an expression other than a variable, literal or binary operator."""
         match se:
             case Un(op, at, arg):
                 return self.unary(op, at, arg)
@@ -124,7 +124,7 @@ class Scalars:
         raise CompilerBug(f"there is no text for {se}")
 
     def call(self, name: str, prim: Prim, *args: str) -> str:
-        """A call of a helper function."""
+        """Print a call of a helper function."""
         text = helper(name, prim)
         called = text[: text.index("(")].rpartition(" ")[2]
         self.helpers[called] = text
@@ -133,7 +133,7 @@ class Scalars:
     # --- operators ---------------------------------------------------------------------------
 
     def binary(self, op: str, at: Prim, lhs: SE, rhs: SE) -> tuple[str, int]:
-        """An infix operator or a call."""
+        """Print an infix operator or a call."""
         if op in ("min", "max"):
             name = f"f{op}" if at[0] == "f" else op
             if at == "bool":
@@ -150,7 +150,7 @@ class Scalars:
         return self.cut(at, *self.infix(op, lhs, rhs))
 
     def infix(self, op: str, lhs: SE, rhs: SE) -> tuple[str, int]:
-        """`lhs op rhs` with the parentheses that are needed, and those that help."""
+        """Print `lhs op rhs` with necessary and helpful parentheses."""
         level = _LEVEL[op]
         left, left_level = self.level(lhs)
         right, right_level = self.level(rhs)
@@ -164,7 +164,7 @@ class Scalars:
         return f"{left} {op} {right}", level
 
     def cut(self, at: Prim, text: str, level: int) -> tuple[str, int]:
-        """Back to the operation's own type, where C computes in a wider one."""
+        """Truncate to the operation's own type, where C computes in a wider one."""
         if at == "f16":
             return self.half(text), _CAST
         if at in _NARROW:
@@ -172,11 +172,11 @@ class Scalars:
         return text, level
 
     def exact(self, at: Prim, text: str, level: int = _CAST) -> tuple[str, int]:
-        """The same of what is a number of that type if it is a float."""
+        """Truncate, given that a float result is representable."""
         return (self.same_half(text), _CAST) if at == "f16" else self.cut(at, text, level)
 
     def division(self, op: str, at: Prim, lhs: SE, rhs: SE) -> tuple[str, int]:
-        """Division, remainder and power."""
+        """Print division, remainder and power."""
         if at[0] == "f":
             if op == "/":
                 return self.cut(at, *self.infix("/", lhs, rhs))
@@ -189,13 +189,13 @@ class Scalars:
         return self.call(name, at, self.show(lhs), self.show(rhs)), _ATOM
 
     def shift(self, op: str, at: Prim, lhs: SE, rhs: SE) -> tuple[str, int]:
-        """A shift; by a literal within the width it is C's own."""
+        """Print a shift, as C's own for a literal below the width."""
         if type(rhs) is Lit and 0 <= rhs.value < BYTES[at] * 8 and type(lhs) is not Lit:
             return self.cut(at, *self.infix(op, lhs, rhs))
         return self.call("shl" if op == "<<" else "shr", at, self.show(lhs), self.show(rhs)), _ATOM
 
     def unary(self, op: str, at: Prim, arg: SE) -> tuple[str, int]:
-        """Sign, complement, absolute value."""
+        """Print sign, complement or absolute value."""
         match op:
             case "neg":
                 inner = self.within(arg, _CAST)
@@ -216,7 +216,7 @@ class Scalars:
         return self.call("fsgn" if at[0] == "f" else "sgn", at, self.show(arg)), _ATOM
 
     def convert(self, src: Prim, dst: Prim, arg: SE) -> tuple[str, int]:
-        """Between types."""
+        """Print a conversion."""
         if src == dst:
             return self.level(arg)
         if dst == "bool":
@@ -232,7 +232,7 @@ class Scalars:
     # --- functions ---------------------------------------------------------------------------
 
     def function(self, fun: str, at: Prim, args: tuple[SE, ...]) -> tuple[str, int]:
-        """A function of the numeric modules."""
+        """Print a function of the numeric modules."""
         if fun == "nextafter" and at == "f16":
             return self.next_half(*args), _ATOM
         if fun in _LIBRARY:
@@ -272,7 +272,7 @@ class Scalars:
         return f"{name}({', '.join(map(self.show, args))})", _ATOM
 
     def math_call(self, fun: str, at: Prim, args: tuple[SE, ...]) -> tuple[str, int]:
-        """A function of the C library at the right width."""
+        """Print a C library function at the right width."""
         name = LIBRARY.get(fun, fun)
         text = f"{self.functions.name(name, at)}({', '.join(map(self.show, args))})"
         if name in EXACT:
@@ -281,14 +281,14 @@ class Scalars:
         return (self.half(text), _CAST) if is_wider else (text, _ATOM)
 
     def next_half(self, a: SE, b: SE) -> str:
-        """The f16 next to `a` on the way to `b`."""
+        """Print the f16 next to `a` in the direction of `b`."""
         bits, value = self.half_bits("to_bits", "a"), self.half_bits("from_bits", "r")
         text = _NEXT.replace("$T", self.half_type).replace("$bits", bits)
         self.helpers["nextafter_f16"] = text.replace("$value", value)
         return f"nextafter_f16({self.show(a)}, {self.show(b)})"
 
     def bits(self, fun: str, at: Prim, arg: SE) -> str:
-        """Counting bits; the count of zeros in 0 is the width."""
+        """Print a bit count; the count of zeros in 0 is the width."""
         width = BYTES[at] * 8
         unsigned = at if at[0] == "u" else f"u{at[1:]}"
         x = self.show(Conv(at, unsigned, arg)) if at != unsigned else self.atom(arg)  # type: ignore[arg-type]
@@ -300,7 +300,7 @@ class Scalars:
         return f"{x} == 0 ? {width} : __builtin_ctzll({x})"
 
     def mul_hi(self, at: Prim, lhs: SE, rhs: SE) -> str:
-        """The upper half of a product."""
+        """Print the upper half of a product."""
         name = "mul_hi" if at[0] == "i" else "umul_hi"
         return self.call(name, at, self.show(lhs), self.show(rhs))
 

@@ -1,7 +1,7 @@
-"""Statements in C and CUDA: what one thread does.
+"""Print statements in C and CUDA: the code of one thread.
 
-`Writer` keeps the lines with their provenance; `Statements` prints what both languages share. The
-languages differ in how a check fails, how kernels run and where scratch memory comes from.
+`Writer` keeps lines with their provenance; `Statements` prints what both languages share. They
+differ in how a check fails, how kernels run and where scratch memory comes from.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from compiler.ir.nodes import SE, Lit, Mem, Un, Var
 from compiler.ir.sizes import prim_of
 
 Sites = list[tuple[Prov, tuple[str | SE, ...]]]
-"""The checks of a program by number: what they came from, and what they say."""
+"""Checks of a program by number: provenance and message."""
 
 
 class Writer:
-    """Lines of text with an indent; every line carries the statement that it came from.
+    """Lines of text with indentation, each with the statement that it came from.
 
-    Writers of one text share `numbers`, so that no two statements have the same one.
+    Writers of one text share `numbers`, so that statement numbers are unique.
     """
 
     def __init__(self, numbers: Iterator[int]) -> None:
@@ -39,16 +39,16 @@ class Writer:
         self.numbers = numbers
 
     def line(self, text: str) -> None:
-        """One line; one without text comes from nowhere."""
+        """Add a line; an empty one has no provenance."""
         self.lines.append(Line(self.indent + text, self.src, self.node) if text else Line(""))
 
     def open(self, text: str) -> None:
-        """A line that ends in a brace, and what follows is further in."""
+        """Add a line ending in a brace, and indent."""
         self.line(text)
         self.indent += "    "
 
     def close(self, text: str = "}") -> None:
-        """The end of what `open` began."""
+        """End the block begun by `open`."""
         self.indent = self.indent[:-4]
         self.line(text)
 
@@ -74,18 +74,18 @@ class Statements(Writer, NodeRules):
         """Labels that failed checks jump to."""
         self.types: dict[Name, Prim] = {}
 
-    # --- to be said by each language ---------------------------------------------------------
+    # --- defined by each language ------------------------------------------------------------
 
     def type(self, prim: Prim) -> str:
-        """The type of a scalar variable."""
+        """Return the type of a scalar variable."""
         return C_TYPE[prim]
 
     def kind(self, name: Name, prim: Prim) -> str:
-        """The type of a name for a scalar, which is mostly that of its variables."""
+        """Return the type of a named scalar; usually that of variables."""
         return self.type(prim)
 
     def cell_type(self, prim: Prim) -> str:
-        """The type of a block's elements."""
+        """Return the type of a block's elements."""
         return C_TYPE[prim]
 
     def fail(self, call: str) -> None:
@@ -93,25 +93,25 @@ class Statements(Writer, NodeRules):
         raise NotImplementedError
 
     def run_kernel(self, kernel: imp.Kernel) -> None:
-        """A kernel among the statements."""
+        """Print a nested kernel."""
         self.stms(sequential(kernel))
 
     def run_copy(self, copy: imp.Copy) -> None:
-        """A bulk copy."""
+        """Print a bulk copy."""
         self.stms(loops(copy_dims(copy), copy_body(copy), copy.prov))
 
     def run_alloc(self, alloc: imp.Alloc) -> None:
-        """A block."""
+        """Print an allocation."""
         raise NotImplementedError
 
     def loop_pragma(self, stm: imp.For) -> str:
-        """What stands before a loop."""
+        """Return the directive before a loop."""
         return ""
 
     # --- shared ------------------------------------------------------------------------------
 
     def stms(self, stms: Sequence[imp.Stm]) -> None:
-        """Statements, each with its provenance."""
+        """Print statements, each with its provenance."""
         src, node = self.src, self.node
         for stm in stms:
             self.src = stm.prov or src
@@ -120,13 +120,13 @@ class Statements(Writer, NodeRules):
         self.src, self.node = src, node
 
     def nested(self, head: str, stms: imp.Stms, tail: str = "}") -> None:
-        """Statements in braces."""
+        """Print statements in braces."""
         self.open(head)
         self.stms(stms)
         self.close(tail)
 
     def define(self, stm: imp.Define) -> None:
-        """A constant."""
+        """Print a constant."""
         name = self.scalars.names.get(stm.name)
         if name is None:
             kind = self.kind(stm.name, stm.prim)
@@ -135,7 +135,7 @@ class Statements(Writer, NodeRules):
             self.line(f"{name} = {self.show(stm.value)};")
 
     def apply(self, stm: imp.Apply) -> None:
-        """What a function gives: one result as its value, several in variables of the caller."""
+        """Print a scalar call: one result as value, several through pointers."""
         args = [self.show(arg) for arg in stm.args]
         names = [self.scalars.names.get(name) for name in stm.names]
         shown = [name or c_name(own) for name, own in zip(names, stm.names, strict=True)]
@@ -150,7 +150,7 @@ class Statements(Writer, NodeRules):
         self.line(f"{c_name(stm.fun)}({', '.join(args)});")
 
     def scalar_function(self, fun: imp.ScalarFun) -> None:
-        """A function of scalars, as `apply` calls it."""
+        """Print a scalar function, as `apply` calls it."""
         self.src = fun.prov
         several = len(fun.results) > 1
         params = [f"const {self.type(p.type.prim)} {c_name(p.name)}" for p in fun.params]
@@ -165,7 +165,7 @@ class Statements(Writer, NodeRules):
         self.close()
 
     def declare(self, stm: imp.Declare) -> None:
-        """A variable."""
+        """Print a variable."""
         if isinstance(stm.type, Mem):
             self.declare_block(stm, stm.type)
             return
@@ -177,40 +177,40 @@ class Statements(Writer, NodeRules):
             self.line(f"{name}{start};")
 
     def declare_block(self, stm: imp.Declare, kind: Mem) -> None:
-        """A variable that holds a block."""
+        """Print a variable that holds a block."""
         start = "0" if stm.value is None else self.operand(stm.value)
         self.line(f"{self.cell_type(kind.prim)} *{c_name(stm.name)} = {start};")
 
     def operand(self, value: SE | Name) -> str:
-        """A scalar expression or a block's name."""
+        """Print a scalar expression or a block's name."""
         return c_name(value) if isinstance(value, str) else self.show(value)
 
     def assign(self, stm: imp.Assign) -> None:
-        """A variable's next value."""
+        """Print an assignment."""
         name = self.scalars.names.get(stm.name) or c_name(stm.name)
         self.line(f"{name} = {self.operand(stm.value)};")
 
     def load(self, stm: imp.Load) -> None:
-        """A cell's value."""
+        """Print a load."""
         name = self.scalars.names.get(stm.name)
         text = self.read(stm.prim, f"{c_name(stm.block)}[{self.show(stm.at)}]")
         self.line(f"{name or f'const {self.type(stm.prim)} {c_name(stm.name)}'} = {text};")
 
     def read(self, prim: Prim, cell: str) -> str:
-        """The value of a cell."""
+        """Print the value of a cell."""
         return cell
 
     def store(self, stm: imp.Store) -> None:
-        """A cell's next value."""
+        """Print a store."""
         cell = f"{c_name(stm.block)}[{self.show(stm.at)}]"
         self.line(f"{cell} = {self.written(stm.prim, self.show(stm.value))};")
 
     def written(self, prim: Prim, value: str) -> str:
-        """A value as it is put in a cell."""
+        """Print a value in the form that a cell stores."""
         return value
 
     def branch(self, stm: imp.If) -> None:
-        """One arm or two."""
+        """Print a branch."""
         if stm.then or not stm.orelse:
             self.nested(
                 f"if ({self.tested(stm.cond)}) {{", stm.then, "} else {" if stm.orelse else "}"
@@ -223,50 +223,50 @@ class Statements(Writer, NodeRules):
             self.nested(f"if ({self.tested(Un('not', 'bool', stm.cond))}) {{", stm.orelse)
 
     def tested(self, cond: SE) -> str:
-        """What a branch depends on."""
+        """Print the condition of a branch."""
         return self.show(cond)
 
     def count_loop(self, stm: imp.For) -> None:
-        """A loop that counts."""
+        """Print a counting loop."""
         kind = self.kind(stm.index, stm.prim)
         self.counted(stm, self.once(stm.bound, f"{c_name(stm.index)}_end", kind))
 
     def counted(self, stm: imp.For, end: str) -> None:
-        """A loop that counts, up to what is told."""
+        """Print a counting loop up to `end`."""
         pragma = self.loop_pragma(stm)
         if pragma:
             self.line(pragma)
         self.plain_loop(stm, end)
 
     def plain_loop(self, stm: imp.For, end: str) -> None:
-        """The loop itself."""
+        """Print the loop without directives."""
         index, kind = c_name(stm.index), self.kind(stm.index, stm.prim)
         self.nested(f"for ({kind} {index} = 0; {index} < {end}; {index}++) {{", stm.body)
 
     def once(self, se: SE, name: str, kind: str = "int64_t") -> str:
-        """The text of a value that does not change; a name for it if it takes computing."""
+        """Return the text of an invariant value; binds a name if it takes computing."""
         if type(se) is Lit or type(se) is Var:
             return self.show(se)
         self.line(f"const {kind} {name} = {self.show(se)};")
         return name
 
     def while_loop(self, stm: imp.While) -> None:
-        """A loop with a condition."""
+        """Print a loop with a condition."""
         cond = self.scalars.names.get(stm.cond) or c_name(stm.cond)
         self.nested(f"while ({cond}) {{", stm.body)
 
     def check(self, stm: imp.Assert) -> None:
-        """An assertion."""
+        """Print an assertion."""
         self.open(f"if ({self.negated(stm.cond)}) {{")
         self.fail(self.site(stm.prov, stm.message))
         self.close()
 
     def negated(self, cond: SE) -> str:
-        """The opposite of a condition."""
+        """Print the negation of a condition."""
         return f"!{self.scalars.atom(cond)}"
 
     def site(self, prov: Prov, message: tuple[str | SE, ...]) -> str:
-        """The arguments that report a failure: the number of the check, and the values it shows."""
+        """Register a check; return the arguments that report its failure."""
         number = len(self.sites)
         self.sites.append((prov, message))
         values = [self.bits(part) for part in message if not isinstance(part, str)]
@@ -275,29 +275,29 @@ class Statements(Writer, NodeRules):
         return f"{number}, {len(values)}, (const int64_t[]){{{', '.join(values)}}}"
 
     def bits(self, value: SE) -> str:
-        """A value as 64 bits."""
+        """Print a value as 64 bits."""
         prim = prim_of(value)
         if prim[0] == "f":
             return f"ss_bits({self.show(value)})"
         return f"(int64_t){self.scalars.atom(value)}" if prim != "i64" else self.show(value)
 
     def free(self, stm: imp.Free) -> None:
-        """Only the host frees."""
+        """Ignore frees: only the host frees."""
 
     def alloc(self, stm: imp.Alloc) -> None:
-        """A block."""
+        """Print an allocation."""
         self.run_alloc(stm)
 
     def kernel(self, stm: imp.Kernel) -> None:
-        """A kernel."""
+        """Print a kernel."""
         self.run_kernel(stm)
 
     def copy(self, stm: imp.Copy) -> None:
-        """A bulk copy."""
+        """Print a bulk copy."""
         self.run_copy(stm)
 
     def local_array(self, stm: imp.Alloc) -> bool:
-        """A block of constant, small size as an array on the stack; False for others."""
+        """Print a block of constant, small size as an array on the stack; False for others."""
         if not is_local(stm):
             return False
         assert isinstance(stm.count, Lit)

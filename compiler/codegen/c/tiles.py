@@ -1,4 +1,4 @@
-"""Maps whose points run side by side (`lanes.py`, `row_tiles.py`), as a function for a tile."""
+"""Print maps in vector lanes (`lanes.py`, `row_tiles.py`), with a function per tile."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ enum { SS_REGISTER = 32, SS_ACROSS = 2 };
 
 @dataclass(frozen=True, slots=True)
 class TileArguments:
-    """What the function of a tile is told, as parameters and as arguments."""
+    """Parameters and arguments of a tile's function."""
 
     parameters: str
     arguments: str
@@ -49,10 +49,10 @@ class TileKernels(MapKernels):
     """Adds maps in lanes."""
 
     tile: RowTile | None = None
-    """The rows of the tile that is printed."""
+    """Rows of the current tile."""
 
     def map(self, kernel: Kernel) -> None:
-        """In lanes where it pays."""
+        """Print a map, in lanes where it pays."""
         tiles = lane_tiling(kernel)
         if tiles is None:
             super().map(kernel)
@@ -64,7 +64,7 @@ class TileKernels(MapKernels):
             self.tiled_map(kernel, tiles)
 
     def tiled_map(self, kernel: Kernel, tiles: LaneTiling) -> None:
-        """Share out tiles; those of one index of the last dimension follow each other."""
+        """Distribute tiles; those of one index of the last dimension are consecutive."""
         *outer, last = kernel.dims
         name = f"{c_name(kernel.name)}_tile"
         low = f"{c_name(last[0])}_low"
@@ -82,7 +82,7 @@ class TileKernels(MapKernels):
             self.close()
 
     def row_tiled_map(self, kernel: Kernel, tiles: LaneTiling, tile: RowTile) -> None:
-        """Share out tiles of several rows; the parts of one that is not whole follow each other."""
+        """Distribute tiles of several rows; the parts of a partial one are consecutive."""
         *outer, (lane, size) = kernel.dims
         name = f"{c_name(kernel.name)}_tile"
         given = given_of(kernel, {lane, tile.index})
@@ -114,7 +114,7 @@ class TileKernels(MapKernels):
     def part_function(
         self, name: str, tile: RowTile, lane: str, given: TileArguments, step: str
     ) -> None:
-        """A tile of any size: whole, in strips of one register, and what is left lane by lane."""
+        """Print a tile of any size: whole, in strips of one register, then lane by lane."""
         low, bottom = f"{lane}_low", f"{c_name(tile.index)}_low"
         call, wide = f"{name}({given.arguments}", f"{step} * SS_ACROSS"
         each = f"for (; rows > 0; rows--, {bottom}++)"
@@ -140,7 +140,7 @@ class TileKernels(MapKernels):
             self.close()
 
     def tile_function(self, name: str, kernel: Kernel, tiles: LaneTiling, parameters: str) -> None:
-        """What one tile does, for a number of lanes that is mostly a constant."""
+        """Print the function of one tile, for a usually constant number of lanes."""
         names, tile = self.scalars.names, self.tile
         rows = "" if tile is None else ", const int rows"
         with self.function():
@@ -163,7 +163,7 @@ class TileKernels(MapKernels):
 
     @contextmanager
     def function(self) -> Iterator[None]:
-        """What is printed meanwhile stands before the entry point."""
+        """Redirect printed lines before the entry point."""
         lines, self.lines = self.lines, []
         indent, self.indent = self.indent, ""
         label, self.label = self.label, "tile"
@@ -175,7 +175,7 @@ class TileKernels(MapKernels):
     def tile_parts(
         self, parts: Sequence[Part], dim: tuple[Name, SE], before: tuple[Stm, ...]
     ) -> None:
-        """Parts of a body, one after another; `before` is what rows differ in that is known."""
+        """Print parts of a body in order; `before` are known row-dependent definitions."""
         for group in _groups(parts):
             if isinstance(group, UniformLoop):
                 loop = group.loop
@@ -190,7 +190,7 @@ class TileKernels(MapKernels):
                 before = self.row_group(group, dim, self.tile, before)
 
     def group(self, group: Sequence[Part], dim: tuple[Name, SE]) -> None:
-        """Parts without loops."""
+        """Print parts without loops."""
         for part in group:
             if isinstance(part, Uniform):
                 self.stms((part.stm,))
@@ -204,7 +204,7 @@ class TileKernels(MapKernels):
         tile: RowTile,
         before: tuple[Stm, ...],
     ) -> tuple[Stm, ...]:
-        """Parts without loops, for each row; what its rows differ in is known behind it too."""
+        """Print parts without loops for each row; return the row-dependent definitions."""
         same = [part for part in group if not _by_row(part, tile)]
         own = [part for part in group if _by_row(part, tile)]
         self.group(same, dim)
@@ -222,7 +222,7 @@ class TileKernels(MapKernels):
         return before + uniform
 
     def lane_loop(self, stms: Stms, lane: Name) -> None:
-        """Statements for each lane, in vector registers."""
+        """Print statements for each lane, vectorised."""
         src = self.src
         self.src = stms[0].prov or src
         self.line("#pragma omp simd")
@@ -236,7 +236,7 @@ class TileKernels(MapKernels):
 
 
 def given_of(kernel: Kernel, cut: set[Name]) -> TileArguments:
-    """The indices, of dimensions that are `cut` where the tile begins, and what is used."""
+    """Return the arguments of a tile: indices (lower bounds of `cut` dimensions) and free names."""
     uses = uses_of(kernel)
     (lane, _), *outer = reversed(kernel.dims)
     indices = [lane, *reversed([index for index, _ in outer])]
@@ -247,12 +247,12 @@ def given_of(kernel: Kernel, cut: set[Name]) -> TileArguments:
 
 
 def widest(kept: Mapping[Name, Prim]) -> int:
-    """Bytes of the widest variable that a tile keeps for each point."""
+    """Return the bytes of the widest variable kept per point."""
     return max(4, *(BYTES[prim] for prim in kept.values()))
 
 
 def _groups(parts: Sequence[Part]) -> Iterator[UniformLoop | list[Part]]:
-    """Loops, and what stands between them."""
+    """Yield loops, and the parts between them."""
     group: list[Part] = []
     for part in parts:
         if not isinstance(part, UniformLoop):
@@ -267,7 +267,7 @@ def _groups(parts: Sequence[Part]) -> Iterator[UniformLoop | list[Part]]:
 
 
 def _by_row(part: Part, tile: RowTile) -> bool:
-    """Whether a part differs between rows; all that lanes do is done for each row."""
+    """True if a part differs between rows; parts in lanes run for each row."""
     if not isinstance(part, Uniform):
         return True
     uses = FreeNames()
@@ -276,7 +276,7 @@ def _by_row(part: Part, tile: RowTile) -> bool:
 
 
 def _needed(before: tuple[Stm, ...], group: Sequence[Part]) -> tuple[Stms, set[Name]]:
-    """The statements of `before` that a group needs, and all names that both use."""
+    """Return the statements of `before` that a group needs, and all names that both use."""
     used: set[Name] = set()
     for part in group:
         if isinstance(part, Uniform):
@@ -294,7 +294,7 @@ def _needed(before: tuple[Stm, ...], group: Sequence[Part]) -> tuple[Stms, set[N
 
 
 def _uses(stms: Stms) -> set[Name]:
-    """The scalars of statements."""
+    """Return the scalars of statements."""
     uses = FreeNames()
     uses.stms(stms)
     return set(uses.scalars)

@@ -1,7 +1,7 @@
-"""C whose thresholds are given when it runs, and that tells what each of them was compared with.
+"""Emit C whose thresholds are run-time parameters, recording what each is compared with.
 
 So one text is tuned with many thresholds. `ss_profile` has a row of `ROW` numbers for each: the
-threshold, how many different amounts there were, and up to `AMOUNTS` of these.
+threshold, the number of distinct amounts, and up to `AMOUNTS` of these.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROW = AMOUNTS + 2
 
 
 class _Tuned(Kernels):
-    """As `Kernels`, but for comparisons with thresholds."""
+    """`Kernels` with parametric thresholds."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class _Tuned(Kernels):
         self.numbers_of = numbers_of
 
     def define(self, stm: imp.Define) -> None:
-        """A constant, or a comparison with a threshold."""
+        """Print a constant, or a comparison with a threshold."""
         number = self.numbers_of.get(stm.name)
         if number is None or not isinstance(stm.value, Bin):
             super().define(stm)
@@ -48,19 +48,19 @@ class _Tuned(Kernels):
 
 
 def emit_tuned(prog: imp.ImpProg, thresholds: Mapping[Name, int]) -> Text:
-    """The C file of a program, whose constants of these names are comparisons with thresholds.
+    """Return the C file of a program with parametric thresholds.
 
-    `thresholds`: the number of each.
+    `thresholds`: number of each, by the name of its comparison.
     """
     return emit(prog, Ctx(), partial(_Tuned, thresholds))
 
 
 def given(thresholds: Sequence[int]) -> tuple[int, ...]:
-    """What `ss_profile` has at the beginning of a run with thresholds, by number."""
+    """Return the initial `ss_profile` of a run with thresholds, by number."""
     return tuple(word for one in thresholds for word in (one, *[0] * (ROW - 1)))
 
 
 def compared(words: Sequence[int], number: int) -> list[int]:
-    """The amounts that a threshold was compared with, as a run has left them."""
+    """Return the amounts that a threshold was compared with in a run."""
     row = words[number * ROW : (number + 1) * ROW]
     return list(row[2 : 2 + min(row[1], AMOUNTS)])

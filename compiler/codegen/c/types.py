@@ -35,7 +35,7 @@ _SUFFIX: dict[Prim, str] = {"u32": "u", "u64": "ull", "i64": ""}
 
 @lru_cache(maxsize=8192)
 def c_name(name: Name) -> str:
-    """A C identifier; names that carry a tag cannot meet keywords and our own functions."""
+    """Return a C identifier; a tagged name cannot clash with keywords and runtime functions."""
     if name[0] == OWN:
         return "".join(map(_legal, name[1:]))
     if _TAGGED.fullmatch(name):
@@ -45,7 +45,7 @@ def c_name(name: Name) -> str:
 
 
 def typed(formal: Formal, pointer: str = "") -> str:
-    """The declaration of a parameter or result, or (`*`) of where it goes."""
+    """Return the declaration of a parameter or result, or (`*`) of a pointer to it."""
     star = "*" if isinstance(formal.type, Mem) else ""
     return f"{C_TYPE[formal.type.prim]} {star}{pointer}{c_name(formal.name)}"
 
@@ -57,7 +57,7 @@ def _legal(char: str) -> str:
 
 
 def c_literal(value: int | float | bool, prim: Prim) -> str:
-    """A literal whose value and type are exact."""
+    """Return a literal of exact value and type."""
     if prim == "bool":
         return "true" if value else "false"
     if prim[0] == "f":
@@ -88,9 +88,9 @@ def _float_literal(value: float, prim: Prim) -> str:
 
 @lru_cache(maxsize=8192)
 def _single(exact: str) -> str:
-    """The shortest literal with the value of `exact` as an f32, if that is its value.
+    """Return the shortest literal that equals `exact` as an f32, if that is its value.
 
-    By its text, which tells -0.0 from 0.0 and is found in the cache.
+    Takes text, which tells -0.0 from 0.0 in the cache.
     """
     return _checked(repr(float(str(np.float32(exact)))), float(exact))
 

@@ -1,4 +1,4 @@
-"""Loops of a thread whose iterations may share vector registers."""
+"""Recognise loops of a thread that can be vectorised."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from compiler.codegen.traits import BUILTIN, reads, stored, traits_of
 from compiler.ir.nodes import Bin, Var
 
 SHORT = 32
-"""Iterations below which a loop is left alone. Lanes cost what they are set up and put together
-for: on a processor with registers of 16 f32, rows of 31 took 1.8 times as long in lanes, rows of 32
-nine tenths of the time."""
+"""Iterations below which a loop stays scalar. Setting up and combining lanes has a cost: with
+registers of 16 f32, rows of 31 took 1.8 times as long vectorised, rows of 32 nine tenths."""
 SHORT_ROWS = Rule(
     "c/short-rows", "A row of fewer than 32 elements is reduced in order, without vector registers."
 )
@@ -19,10 +18,10 @@ BECAUSE = "To set lanes up and to put them together takes longer than to go thro
 
 
 def reduction_pragma(stm: For) -> str:
-    """`#pragma omp simd ..` for a loop whose lanes may run together; "" for others.
+    """Return `#pragma omp simd ..` for a vectorisable loop; "" for others.
 
-    That is a straight body that stores nothing and ends in `acc := acc op value` for variables
-    from outside that are used nowhere else.
+    The body must be straight, store nothing and end in `acc := acc op value` for outer variables
+    that are used nowhere else.
     """
     traits = traits_of(stm.body)
     if not traits.straight or traits.branches or stored(stm.body):
@@ -48,7 +47,7 @@ def reduction_pragma(stm: For) -> str:
 
 
 def _shared(end: Assign) -> str | None:
-    """The operator of `acc := acc op value` where `value` does not read `acc`."""
+    """Return the operator of `acc := acc op value` where `value` does not read `acc`."""
     value = end.value
     if not isinstance(value, Bin) or value.op not in BUILTIN or value.at in ("f16", "bool"):
         return None

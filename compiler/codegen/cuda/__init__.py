@@ -1,1 +1,1 @@
-"""CUDA: kernels in C++, and the Python program on the host that starts them."""
+"""CUDA: kernels in C++, and the host program in Python that launches them."""

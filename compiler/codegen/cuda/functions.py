@@ -1,7 +1,7 @@
-"""Functions of floats in CUDA: the device's own at f32 and f64, and correctly rounded at f16.
+"""Floating-point functions in CUDA: the device's at f32 and f64, correctly rounded at f16.
 
-An f16 is computed as f32. Where that is too close to the middle between two f16 to tell how the
-value rounds, one time in some hundred, it is computed once more as f64.
+f16 is computed in f32. Where that is too close to a midpoint between two f16 to decide the
+rounding, about once in a hundred, it is recomputed in f64.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from compiler.base.prim import Prim
 from compiler.codegen.c.functions import ANGLE, PI, ROUNDED, Functions
 
 _TURNS = frozenset(("sinpi", "cospi"))
-"""Functions of half turns that a device has."""
+"""Functions of half turns that the device provides."""
 _WIDE = frozenset(("lgamma",))
-"""Those of f32 that may be far off near their zeros."""
+"""f32 functions that may be inaccurate near their zeros."""
 
 _DECIDED = """\
 float $N($P) {
@@ -20,32 +20,32 @@ float $N($P) {
   float low = half_of(near * 0.99999905f), high = half_of(near * 1.00000095f);
   return low == high ? low : half_of(to_47_bits($D));
 }"""
-"""16 units of f32 on both sides; NaN is decided by f64 as well."""
+"""Margin of 16 f32 ulp on both sides; NaN is decided by f64 as well."""
 
 _SHORT = """\
 double to_47_bits(double x) {
   double part = x * 65;
   return fabs(x) < 1e5 ? part - (part - x) : x;
 }"""
-"""Then the middle between two f16 is met where it is the value: no other comes as near to it."""
+"""Truncation makes an exact midpoint between two f16 recognisable: no other value comes as near."""
 
 
 class DeviceFunctions(Functions):
-    """Those of a device, which are declared already."""
+    """Functions of the device, which need no declaration."""
 
     def name(self, fun: str, at: Prim) -> str:
-        """What to call for a function of the C library at a type."""
+        """Return the function to call at a type."""
         if fun in ROUNDED:
             return f"{fun}{'' if at == 'f64' or (fun, at) == ('fma', 'f16') else 'f'}"
         return f"{fun}{'' if at == 'f64' else 'f'}" if at != "f16" else self.around(fun, at)
 
     def around(self, fun: str, at: Prim) -> str:
-        """An f16, decided."""
+        """Add an f16 helper."""
         first = ANGLE if fun == "atan2" else ""
         return self.decided(fun, "{0}f({1})", f"{first}{{0}}({{1}})")
 
     def decided(self, fun: str, narrow: str, wide: str) -> str:
-        """The helper of f16 for a function that is `narrow` in f32 and `wide` in f64.
+        """Add the f16 helper of a function that is `narrow` in f32 and `wide` in f64.
 
         In both texts {0} is the function and {1} its arguments.
         """
@@ -63,7 +63,7 @@ class DeviceFunctions(Functions):
         return name
 
     def root(self, at: Prim) -> str:
-        """The reciprocal of the square root."""
+        """Return the reciprocal square root."""
         if at == "f16":
             return self.decided("rsqrt", "1.0f / sqrtf({1})", "1.0 / sqrt({1})")
         kind, one, end = ("double", "1.0", "") if at == "f64" else ("float", "1.0f", "f")
@@ -73,7 +73,7 @@ class DeviceFunctions(Functions):
         return f"rsqrt_{at}"
 
     def of_turns(self, fun: str, at: Prim) -> str:
-        """`sinpi`, `cospi` or `tanpi`."""
+        """Return `sinpi`, `cospi` or `tanpi`."""
         if fun in _TURNS:
             return self.name(fun, at)
         ratio = "sinpi{0}({1}) / cospi{0}({1})"
@@ -85,7 +85,7 @@ class DeviceFunctions(Functions):
         return f"{fun}_{at}"
 
     def in_turns(self, fun: str, at: Prim) -> str:
-        """`asinpi` and its like."""
+        """Return `asinpi` and the like."""
         called = fun[:-2]
         if at == "f16":
             narrow, wide = (f"{called}{end}({{1}}) / {PI}{end}" for end in ("f", ""))

@@ -1,4 +1,4 @@
-"""CUDA kernels: the kernel IR as `__global__` functions."""
+"""Print kernel IR as CUDA `__global__` functions."""
 
 from __future__ import annotations
 
@@ -27,53 +27,51 @@ IDS = {
     k.PLACE: "(int64_t)blockIdx.x * THREADS + threadIdx.x",
 }
 OF_LAUNCH = {k.THREADS: "blockDim.x"}
-"""What differs where a launch says how many threads its blocks have."""
+"""Text of the thread count where a launch determines it."""
 NARROW_IDS = {**IDS, k.PLACE: "(index_t)blockIdx.x * THREADS + threadIdx.x"}
 INDEX = "index_t"
 FAILED_BEFORE = "__syncthreads_or(threadIdx.x == 0 && *(volatile int64_t *)failure)"
-"""Whether a check has failed by now, so that what a kernel reads may be anything.
-
-One thread reads it for all of its block: a sector, and nobody leaves where others wait for him.
-"""
+"""Test whether a check has failed already, so that a kernel's inputs may be garbage. One thread
+per block reads the flag: one sector, and no thread leaves while others wait for it."""
 _ATOMIC = {"+": "atomicAdd", "min": "atomicMin", "max": "atomicMax", "&": "atomicAnd"}
 _ATOMIC |= {"|": "atomicOr", "^": "atomicXor"}
 _WORDS: tuple[Prim, ...] = ("i32", "i64", "u32", "u64")
 ATOMICS: frozenset[tuple[str, Prim]] = frozenset(
     [*((op, prim) for op in _ATOMIC for prim in _WORDS), ("+", "f32"), ("+", "f64")]
 )
-"""The operators that the GPU has instructions for."""
+"""Operators with GPU instructions."""
 
 
 class DeviceCode(Statements):
-    """Prints kernels. A failed check jumps to `label`, or leaves the kernel where there is none."""
+    """Prints kernels. A failed check jumps to `label`, or leaves the kernel if there is none."""
 
     language = k.KERNELS
 
     scalars: CudaScalars
     label = ""
     asks = False
-    """Whether threads remember that a check has failed, since a barrier of the kernel asks."""
+    """True if threads record a failed check, since a barrier of the kernel tests it."""
     labels = 0
     narrow: Mapping[str, Narrowing]
-    """The names of few bits, by the kernels' names."""
+    """Names with narrow indices, by kernel."""
     constant: Mapping[str, frozenset[Name]]
-    """The blocks that kernels only read, by the kernels' names."""
+    """Read-only blocks, by kernel."""
     after_checks: frozenset[str]
-    """The kernels that a check may have failed before."""
+    """Kernels that may run after a failed check."""
     numbered: dict[str, Name]
-    """What the number of a loop's round is called in kernels that are given it."""
+    """Parameter that holds a loop's iteration number, by kernel."""
     places: Mapping[Name, SE]
-    """Where shared blocks of the kernel begin whose size its launch tells."""
+    """Offsets of shared blocks of launch-time size in the current kernel."""
     volatile = False
     qualified = "__device__ inline"
 
     def launched(self, launch: k.Launch, host: Writer) -> None:
-        """A kernel's function, which came from what its launch came from."""
+        """Print a launch's kernel, with the provenance of the launch."""
         self.src, self.node = host.src, host.node
         self.function(launch.kernel, {} if launch.busy is None else OF_LAUNCH)
 
     def function(self, kernel: k.Kernel, ids: Mapping[Name, str]) -> None:
-        """`extern "C" __global__ void name(parameters) { .. }`, with names of its numbers."""
+        """Print `extern "C" __global__ void name(parameters) { .. }`; `ids` name thread numbers."""
         made = self.scalars.narrowing = self.narrow.get(kernel.name, NOBODY)
         shown = [
             self.block(a, kernel)
@@ -105,43 +103,43 @@ class DeviceCode(Statements):
         self.close()
 
     def block(self, a: k.Param, kernel: k.Kernel) -> str:
-        """A block as a parameter."""
+        """Print a block parameter."""
         kind = self.cell_type(a.prim)
         if a.name in self.constant.get(kernel.name, ()):
             return f"const {kind} *__restrict__ {c_name(a.name)}"
         return f"{kind} *{c_name(a.name)}"
 
     def parameter(self, a: k.Param, kernel: k.Kernel) -> str:
-        """The name of a scalar parameter."""
+        """Return the name of a scalar parameter."""
         if self.is_number(a, kernel):
             return f"{c_name(a.name)}_first"
         return f"{c_name(a.name)}_bits" if a.prim == "f16" else c_name(a.name)
 
     def is_number(self, a: k.Param, kernel: k.Kernel) -> bool:
-        """Whether it is the number of a loop's round, and may be that of a captured one."""
+        """True for the iteration number of a loop, possibly a captured one."""
         return a.name == self.numbered.get(kernel.name)
 
     # --- cells -------------------------------------------------------------------------------
 
     def given(self, a: k.Param) -> str:
-        """The type of a scalar parameter; the host gives all bits, the lowest first."""
+        """Return the type of a scalar parameter; the host passes all bits, lowest first."""
         kind = self.kind(a.name, a.prim)
         return kind if kind == INDEX else self.cell_type(a.prim)
 
     def kind(self, name: Name, prim: Prim) -> str:
-        """Indices are narrow where a launch says so."""
+        """Return the type of a name: narrow for indices if the launch permits."""
         narrow = prim == "i64" and name in self.scalars.narrowing.names
         return INDEX if narrow else self.type(prim)
 
     def index(self, se: SE) -> str:
-        """An index, or what one is computed from."""
+        """Print an index expression."""
         kept, self.scalars.index = self.scalars.index, True
         text = self.show(se)
         self.scalars.index = kept
         return text
 
     def define(self, stm: Define) -> None:
-        """A constant."""
+        """Print a constant."""
         kept = self.scalars.index
         self.scalars.index = self.kind(stm.name, stm.prim) == INDEX or (
             stm.prim == "i32" and stm.name in self.scalars.narrowing.names
@@ -150,38 +148,38 @@ class DeviceCode(Statements):
         self.scalars.index = kept
 
     def type(self, prim: Prim) -> str:
-        """Halves are floats in registers."""
+        """Return the register type: float for f16."""
         return "float" if prim == "f16" else C_TYPE[prim]
 
     def cell_type(self, prim: Prim) -> str:
-        """Halves are 16 bits in memory."""
+        """Return the memory type: 16 bits for f16."""
         return "uint16_t" if prim == "f16" else C_TYPE[prim]
 
     def cell(self, stm: Load | Store | k.Fetch | k.Atomic | k.Exchange) -> str:
-        """A cell; under a lock, one that others may have written."""
+        """Print a cell; volatile under a lock, since other threads write it."""
         text = f"{c_name(stm.block)}[{self.index(stm.at)}]"
         return f"*(volatile {self.cell_type(stm.prim)} *)&{text}" if self.volatile else text
 
     def value(self, stm: Load | k.Fetch) -> str:
-        """The value of a cell."""
+        """Print the value of a cell."""
         return f"half_to_float({self.cell(stm)})" if stm.prim == "f16" else self.cell(stm)
 
     def load(self, stm: Load) -> None:
-        """A cell's value."""
+        """Print a load."""
         self.line(f"const {self.type(stm.prim)} {c_name(stm.name)} = {self.value(stm)};")
 
     def fetch(self, stm: k.Fetch) -> None:
-        """A cell's value in a variable."""
+        """Print a load into a variable."""
         self.line(f"{c_name(stm.name)} = {self.value(stm)};")
 
     def store(self, stm: Store) -> None:
-        """A cell's next value."""
+        """Print a store."""
         value = self.show(stm.value)
         is_half = stm.prim == "f16"
         self.line(f"{self.cell(stm)} = {f'float_to_half({value})' if is_half else value};")
 
     def run_alloc(self, stm: Alloc) -> None:
-        """A thread's own array, or one that a block of threads shares."""
+        """Print a thread's private array, or a shared one."""
         if stm.space != "shared":
             self.local_array(stm)
             return
@@ -196,7 +194,7 @@ class DeviceCode(Statements):
     # --- control -----------------------------------------------------------------------------
 
     def fail(self, call: str) -> None:
-        """Report, then leave the point or the kernel; nobody waits for a lock for ever."""
+        """Report a failure, then leave the point or kernel; releases locks."""
         self.line(f"ss_fail(failure, {call});")
         if self.volatile:
             self.line("atomicExch(lock, 0);")
@@ -205,19 +203,22 @@ class DeviceCode(Statements):
         self.line(f"goto {self.label};" if self.label else "return;")
 
     def site(self, prov: Prov, message: tuple[str | SE, ...]) -> str:
-        """The number of a check and the values it shows."""
+        """Register a check; return its number and values."""
         self.sites.append((prov, message))
         values = [self.bits(p) for p in message if not isinstance(p, str)][:8]
         return ", ".join([str(len(self.sites) - 1), *values])
 
     def bits(self, value: SE) -> str:
-        """A value as 64 bits."""
+        """Print a value as 64 bits."""
         if prim_of(value)[0] == "f":
             return f"ss_bits({self.show(value)})"
         return f"(int64_t){self.scalars.atom(value)}"
 
     def scope(self, stm: k.Scope) -> None:
-        """Braces; jumps to the end of a point may not pass declarations, which end with them."""
+        """Print a scope.
+
+        A jump to the end of a point may not cross declarations, so their braces end before it.
+        """
         if not stm.point:
             self.nested("{", stm.body)
             return
@@ -232,15 +233,15 @@ class DeviceCode(Statements):
         self.label = kept
 
     def exit(self, stm: k.Exit) -> None:
-        """The end of a thread."""
+        """Print the exit of a thread."""
         self.line(f"if ({self.index(stm.cond)}) return;")
 
     def tested(self, cond: SE) -> str:
-        """What a branch depends on; places in a tile are indices."""
+        """Print the condition of a branch; places in a tile are indices."""
         return self.index(cond) if is_of_tile(cond) else super().tested(cond)
 
     def indices(self, stm: k.Indices) -> None:
-        """Quotients and remainders."""
+        """Print quotients and remainders that unflatten an index."""
         rest = flat = self.factor(stm.flat, 10) if stm.dims[1:] else self.index(stm.flat)
         for at in range(len(stm.dims) - 1, 0, -1):
             name, size = stm.dims[at][0], self.factor(stm.dims[at][1])
@@ -250,44 +251,44 @@ class DeviceCode(Statements):
         self.line(f"const {self.kind(first, 'i64')} {c_name(first)} = {rest};")
 
     def factor(self, se: SE, level: int = 11) -> str:
-        """What is divided, or what something is divided by, at its operator's level."""
+        """Print a dividend or divisor at its operator's level."""
         kept, self.scalars.index = self.scalars.index, True
         text = self.scalars.within(se, level)
         self.scalars.index = kept
         return text
 
     def count_loop(self, stm: For) -> None:
-        """A loop that counts."""
+        """Print a counting loop."""
         kept, self.scalars.index = self.scalars.index, True
         end = self.once(stm.bound, f"{c_name(stm.index)}_end", self.kind(stm.index, stm.prim))
         self.scalars.index = kept
         self.counted(stm, end)
 
     def loop_pragma(self, stm: For) -> str:
-        """A thread goes through arrays of its own in registers, which have no indices."""
+        """Unroll loops over private arrays, since registers cannot be indexed."""
         known = stm.index.startswith(k.OWN) and isinstance(stm.bound, Lit)
         return "#pragma unroll" if known else ""
 
     def stride(self, stm: k.Stride) -> None:
-        """A loop that takes longer steps."""
+        """Print a strided loop."""
         index, kind = c_name(stm.index), self.kind(stm.index, stm.prim)
         cond = self.index(Bin("<", stm.prim, Var(stm.index, stm.prim), stm.end))
         step = f"{index} {stm.op}= {self.index(stm.by)}"
         self.nested(f"for ({kind} {index} = {self.index(stm.start)}; {cond}; {step}) {{", stm.body)
 
     def barrier(self, stm: k.Barrier) -> None:
-        """Wait for the block."""
+        """Print a barrier of the block."""
         self.line("if (__syncthreads_or(failed)) return;" if stm.asks else "__syncthreads();")
 
     def shuffle(self, stm: k.Shuffle) -> None:
-        """A register of another lane; narrow ones are words."""
+        """Print a warp shuffle; narrow values are passed as words."""
         given = f"{self.show(stm.value)}, {self.show(stm.lane)}"
         self.line(f"{c_name(stm.name)} = __shfl_sync(0xffffffff, {given});")
 
     # --- updates -----------------------------------------------------------------------------
 
     def atomic(self, stm: k.Atomic) -> None:
-        """An instruction; those of 64 bits are for unsigned numbers."""
+        """Print an atomic instruction; 64-bit ones are unsigned."""
         cast, value = "", self.show(self.scalars.wide(stm.value))
         if stm.prim == "u64" or (stm.prim == "i64" and stm.op == "+"):
             cast = "(unsigned long long *)"
@@ -295,7 +296,7 @@ class DeviceCode(Statements):
         self.line(f"{_ATOMIC[stm.op]}({cast}&{self.cell(stm)}, {value});")
 
     def exchange(self, stm: k.Exchange) -> None:
-        """Read, combine, and write back if nobody has written in between."""
+        """Print a compare-and-swap loop."""
         word = "unsigned int" if BYTES[stm.prim] == 4 else "unsigned long long"
         name, kind = c_name(stm.name), self.type(stm.prim)
         self.line(f"{word} *place = ({word} *)&{self.cell(stm)};")
@@ -308,7 +309,7 @@ class DeviceCode(Statements):
         self.close("} while (seen != before);")
 
     def locked(self, stm: k.Locked) -> None:
-        """One thread at a time per lock."""
+        """Print a critical section, one thread per lock."""
         self.line(f"int32_t *lock = {c_name(stm.locks)} + {self.index(stm.at)};")
         self.open("for (bool done = false; !done;) {")
         self.open("if (atomicCAS(lock, 0, 1) == 0) {")
@@ -325,7 +326,7 @@ class DeviceCode(Statements):
     # --- between blocks of threads -----------------------------------------------------------
 
     def ticket(self, stm: k.Ticket) -> None:
-        """One thread counts, and tells the others."""
+        """Draw a ticket in one thread, and broadcast it."""
         name = c_name(stm.name)
         self.line(f"__shared__ int32_t {name}_shared;")
         counted = f"atomicAdd(&{c_name(stm.block)}[{self.index(stm.at)}], 1)"
@@ -334,14 +335,14 @@ class DeviceCode(Statements):
         self.line(f"const {self.kind(stm.name, 'i64')} {name} = {name}_shared;")
 
     def publish(self, stm: k.Publish) -> None:
-        """Note [What is seen] in `look_back.py`."""
+        """Fence, then publish a flag; see Note [What is seen] in `look_back.py`."""
         self.line("__threadfence();")
         self.line(
             f"atomicExch(&{c_name(stm.block)}[{self.index(stm.at)}], {self.show(stm.value)});"
         )
 
     def wait(self, stm: k.Await) -> None:
-        """The same of who waits, who leaves the others the machine meanwhile."""
+        """Spin on a flag with `__nanosleep`, then fence."""
         name, flag = c_name(stm.name), f"{c_name(stm.block)}[{self.index(stm.at)}]"
         self.line(f"int32_t {name};")
         self.open(f"while (!({name} = *(volatile int32_t *)&{flag})) {{")

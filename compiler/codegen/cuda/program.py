@@ -1,4 +1,4 @@
-"""The kernel IR to CUDA: kernels without headers, and the host program that launches them."""
+"""Translate the kernel IR to CUDA: kernels without headers, and the host program."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ HOST_MARK = "// ---- host program: Python over CUDA's driver ----"
 
 
 def emit(prog: imp.ImpProg, ctx: Ctx, tuned: Mapping[Name, str] = MappingProxyType({})) -> Text:
-    """Kernels, then the host program after `HOST_MARK`.
+    """Return kernels, then the host program after `HOST_MARK`.
 
-    `tuned`: comparisons with thresholds, by name, that ask the device, which only one does that
-    notes what would be launched.
+    `tuned`: threshold comparisons by name that query the device; only a device that records
+    launches answers.
     """
     scalars = CudaScalars()
     sites: list[tuple[Prov, tuple[str | SE, ...]]] = []
@@ -97,7 +97,7 @@ def emit(prog: imp.ImpProg, ctx: Ctx, tuned: Mapping[Name, str] = MappingProxyTy
 
 
 def _rounds_once(prog: imp.ImpProg, ctx: Ctx) -> bool:
-    """Whether a product and the sum that it goes into may be one instruction."""
+    """True if a product and its sum may be contracted to an FMA."""
     made = [stm for fun in prog.funs for stm in statements(fun.body) if isinstance(stm, Launch)]
     prov = merge_prov(*(launch.kernel.prov for launch in made))
     because = (
@@ -108,7 +108,7 @@ def _rounds_once(prog: imp.ImpProg, ctx: Ctx) -> bool:
 
 
 def _constant(prog: imp.ImpProg, ctx: Ctx) -> Iterator[tuple[str, frozenset[Name]]]:
-    """The blocks that kernels are told to be constant, by the kernels' names."""
+    """Yield the read-only blocks of each kernel."""
     for fun in prog.funs:
         same = at_kernels(fun.body)
         for launch in statements(fun.body):
@@ -128,7 +128,7 @@ def _constant(prog: imp.ImpProg, ctx: Ctx) -> Iterator[tuple[str, frozenset[Name
 
 
 def _narrow(prog: imp.ImpProg, ctx: Ctx) -> Iterator[tuple[str, Narrowing]]:
-    """The names of few bits, by the kernels' names."""
+    """Yield the narrow names of each kernel."""
     for fun in prog.funs:
         for stm in statements(fun.body):
             if isinstance(stm, Launch):
@@ -144,12 +144,12 @@ def _named(blocks: frozenset[Name], ctx: Ctx, one: str, many: str) -> str:
 
 
 def widened(kernels: str) -> str:
-    """Kernels of a text whose indices all have 64 bits."""
+    """Return kernels with 64-bit indices."""
     return kernels.replace(cuda_runtime.INDEX, cuda_runtime.WIDE_INDEX, 1)
 
 
 def split(code: str) -> tuple[str, str]:
-    """Kernels and host program of a text that `emit` made."""
+    """Split a text of `emit` into kernels and host program."""
     kernels, _, host = code.partition(HOST_MARK)
     return kernels, host
 

@@ -1,20 +1,20 @@
-"""What every CUDA program of ours begins with. No headers: NVRTC compiles it as it is."""
+"""The CUDA runtime. No headers: NVRTC compiles it as it is."""
 
 from __future__ import annotations
 
 from compiler.codegen.kernels.nodes import WARP
 
 THREADS = 256
-"""Threads of a block, where a launch does not say that fewer are enough."""
+"""Threads per block, unless a launch needs fewer."""
 
 
 def threads_for(busy: int) -> int:
-    """How many threads a block has of which no more than `busy` find something to do."""
+    """Return the threads of a block of which at most `busy` have work."""
     return min(THREADS, max(WARP, -(-busy // WARP) * WARP))
 
 
 def blocks_for(points: int, blocks: int) -> int:
-    """How many blocks of threads there are for so many points, or for none but so many blocks."""
+    """Return the number of blocks for `points`, or `blocks` if `points` is negative."""
     return blocks if points < 0 else -(-points // THREADS)
 
 
@@ -31,13 +31,13 @@ enum {{ THREADS = {THREADS} }};
 """
 
 FMA = "// nvrtc: --fmad=true\n"
-"""What a text begins with in which a product and a sum may be one instruction, rounded once."""
+"""Header of a text in which FMA contraction is permitted."""
 
 INDEX = """\
 typedef int32_t index_t;  // 64 bits in runs where a launch has indices that need them
 """
 WIDE_INDEX = INDEX.replace("int32_t", "int64_t")
-"""The same where a launch has said so."""
+"""Replacement for launches that need wide indices."""
 
 AT_LAUNCH = "at_launch"
 SHARED = f"""\
@@ -55,9 +55,9 @@ __device__ __noinline__ void ss_fail(int64_t *failure, int64_t site, int64_t a =
 """
 
 ROUND = 15
-"""The word of the flag that says how many rounds of a loop were before those that were captured."""
+"""Word of the flag that counts the loop iterations before the captured ones."""
 NEXT = "ss_next"
-"""The kernel that goes on by so many rounds."""
+"""Kernel that advances the iteration count."""
 ROUNDS = f"""\
 // A graph that is launched again is about other rounds of its loop.
 extern "C" __global__ void {NEXT}(const int64_t rounds, int64_t *failure) {{

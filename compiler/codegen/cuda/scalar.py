@@ -1,4 +1,4 @@
-"""Scalar expressions in CUDA: as in C, with the device's own functions for bits and halves."""
+"""Print scalar expressions in CUDA: as in C, with device functions for bits and halves."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ _INDEX: dict[str, tuple[str, str]] = {
         "return r + ((r != 0 && (r < 0) != (b < 0)) ? b : 0);",
     ),
 }
-"""Functions of indices."""
+"""Index functions."""
 
 _UNSIGNED = frozenset((THREAD, BLOCK, THREADS))
 ENUM = "THREADS"
-"""The constant of the text that says how many threads the blocks of most kernels have."""
+"""Constant of the text for the usual threads per block."""
 NOBODY = Narrowing(frozenset(), {})
 
 
 class CudaScalars(Scalars):
-    """f16 variables are floats that a half can hold; only memory has 16 bits.
+    """f16 variables are floats holding half values; only memory has 16 bits.
 
-    `narrowing`: the names that have few bits here. In an `index` they are computed with as they
-    are, elsewhere in 64 bits.
+    `narrowing`: names with narrow indices. In an `index` they are used as they are, elsewhere
+    widened to 64 bits.
     """
 
     narrowing = NOBODY
@@ -56,7 +56,7 @@ class CudaScalars(Scalars):
     branches = True
 
     def variable(self, var: Var) -> tuple[str, int]:
-        """The numbers of threads and of their blocks are unsigned in CUDA."""
+        """Print a variable; thread and block numbers are unsigned in CUDA."""
         if var.name not in _UNSIGNED or var.prim != "i64":
             return super().variable(var)
         text = self.names[var.name]
@@ -64,11 +64,11 @@ class CudaScalars(Scalars):
         return super().variable(var) if is_plain else (f"(index_t){text}", _CAST)
 
     def wide(self, se: SE) -> SE:
-        """The value, in 64 bits."""
+        """Return the value widened to 64 bits."""
         return Conv("i64", "i64", se) if self.narrowing.is_narrow(se, self.index) else se
 
     def binary(self, op: str, at: Prim, lhs: SE, rhs: SE) -> tuple[str, int]:
-        """Few bits stay few where their bound says so."""
+        """Print a binary operator, narrow if its bound permits."""
         made = self.narrowing
         if made is NOBODY or at != "i64":
             return super().binary(op, at, lhs, rhs)
@@ -88,29 +88,29 @@ class CudaScalars(Scalars):
         return super().binary(op, at, lhs, rhs)
 
     def function(self, fun: str, at: Prim, args: tuple[SE, ...]) -> tuple[str, int]:
-        """Functions compute in their own type."""
+        """Print a function, with widened i64 arguments."""
         return super().function(fun, at, tuple(map(self.wide, args)) if at == "i64" else args)
 
     half_type = "float"
 
     def library(self, fast: bool) -> Functions:
-        """Those of the device."""
+        """Return the device's functions."""
         return DeviceFunctions(self.helpers)
 
     def half(self, text: str) -> str:
-        """Rounded to half precision."""
+        """Round to half precision."""
         return f"half_of({text})"
 
     def same_half(self, text: str) -> str:
-        """A value that a half can hold."""
+        """Print a value that a half can hold."""
         return f"({text})"
 
     def half_bits(self, fun: str, text: str) -> str:
-        """Between f16 and its bits."""
+        """Convert between f16 and its bits."""
         return f"{'float_to_half' if fun == 'to_bits' else 'half_to_float'}({text})"
 
     def call(self, name: str, prim: Prim, *args: str) -> str:
-        """A helper, or what the device has for it."""
+        """Print a helper, or the device's own function."""
         known = _BITS.get((name, prim))
         if known:
             return f"{known}({', '.join(args)})"
@@ -120,14 +120,14 @@ class CudaScalars(Scalars):
         return super().call(name, kind, *args)
 
     def high(self, prim: Prim, a: str, b: str) -> str:
-        """The upper half of a product."""
+        """Print the upper half of a product."""
         if BYTES[prim] == 8:
             return f"{'__mul64hi' if prim == 'i64' else '__umul64hi'}({a}, {b})"
         wide = "int64_t" if prim[0] == "i" else "uint64_t"
         return f"(({wide})({a}) * ({wide})({b}) >> {BYTES[prim] * 8})"
 
     def bits(self, fun: str, at: Prim, arg: SE) -> str:
-        """Counting bits; the count of zeros in 0 is the width."""
+        """Print a bit count; the count of zeros in 0 is the width."""
         width = BYTES[at] * 8
         unsigned = at if at[0] == "u" else f"u{at[1:]}"
         x = self.show(Conv(at, unsigned, arg)) if at != unsigned else self.atom(arg)  # type: ignore[arg-type]
@@ -139,7 +139,7 @@ class CudaScalars(Scalars):
         return f"{x} == 0 ? {width} : __ffsll({x}) - 1"
 
     def convert(self, src: Prim, dst: Prim, arg: SE) -> tuple[str, int]:
-        """Halves in registers are floats already."""
+        """Print a conversion; halves in registers are floats already."""
         if src == dst == "i64":
             return f"(int64_t){self.within(arg, _CAST)}", _CAST
         if self.narrowing.is_narrow(Conv(src, dst, arg), self.index):

@@ -37,7 +37,7 @@ class Stm:
 
     @property
     def prov(self) -> Prov:
-        """What it came from."""
+        """Provenance."""
         raise NotImplementedError
 
 
@@ -63,7 +63,7 @@ class Formal:
 )
 @dataclass(frozen=True, slots=True)
 class Define(Stm):
-    """A scalar that never changes."""
+    """A scalar constant."""
 
     name: Name
     prim: Prim
@@ -79,7 +79,7 @@ class Define(Stm):
 )
 @dataclass(frozen=True, slots=True)
 class Apply(Stm):
-    """Scalars that never change: what a function of the program gives for `args`."""
+    """Scalar constants: the results of a scalar function of the program for `args`."""
 
     names: tuple[Name, ...]
     prims: tuple[Prim, ...]
@@ -95,10 +95,10 @@ class Apply(Stm):
 )
 @dataclass(frozen=True, slots=True)
 class Call(Stm):
-    """Run a function of the host: `results` are what it gives for `args`, scalars and blocks.
+    """Call of a host function: `results` are scalars and blocks.
 
-    Each block of `results` is one that nobody else has, and the statement list frees it as one of
-    its own. Those of `args` in `gone` the function frees, and the statement list does not.
+    Each block of `results` is fresh, and the statement list frees it as one of its own. Those of
+    `args` in `gone` are freed by the callee, not by the statement list.
     """
 
     results: tuple[Formal, ...]
@@ -127,7 +127,7 @@ class Declare(Stm):
 @IMP.node("{name} <- {value}", parts="assigns:name operand:value", method="assign")
 @dataclass(frozen=True, slots=True)
 class Assign(Stm):
-    """A declared variable gets another value: a scalar expression, or the name of a block."""
+    """Assign a declared variable: a scalar expression, or the name of a block."""
 
     name: Name
     value: Operand
@@ -142,10 +142,10 @@ class Assign(Stm):
 )
 @dataclass(frozen=True, slots=True)
 class Alloc(Stm):
-    """A fresh block of `count` elements, with any contents, bound to `name`.
+    """A fresh, uninitialised block of `count` elements, bound to `name`.
 
-    Sums, differences and products in `count` are exact. Less than none is an error like too many,
-    but none where `index.is_plain` says that a check of the array's own is going to tell.
+    Sums, differences and products in `count` are exact. A negative count is an error like one too
+    large, but empty where `index.is_plain` says that a separate check of the array reports it.
     """
 
     name: Name
@@ -158,7 +158,7 @@ class Alloc(Stm):
 @IMP.node("free {name}", parts="frees:name", method="free")
 @dataclass(frozen=True, slots=True)
 class Free(Stm):
-    """`name` is not used any more; its block goes when no other variable holds it."""
+    """Release the block held by `name`; it is deallocated with its last holder."""
 
     name: Name
     prov: Prov = ()
@@ -205,9 +205,9 @@ class Store(Stm):
 )
 @dataclass(frozen=True, slots=True)
 class Copy(Stm):
-    """Element `i` of the destination becomes element `i` of the source, for all indices `i`.
+    """Copy element `i` of the source to element `i` of the destination, for all indices `i`.
 
-    Both LMADs have the same sizes. The cells of the two do not meet, unless they are equal.
+    Both LMADs have the same sizes. The cells of the two are disjoint, or equal.
     """
 
     prim: Prim
@@ -254,7 +254,7 @@ class For(Stm):
 @IMP.node("while {cond} {body}", parts="stms:body", method="while_loop")
 @dataclass(frozen=True, slots=True)
 class While(Stm):
-    """As long as the variable `cond` is true."""
+    """Loop while the variable `cond` is true."""
 
     cond: Name
     body: Stms
@@ -279,8 +279,8 @@ class Assert(Stm):
 class Combine:
     """An associative operator on tuples of scalars.
 
-    `body` computes `results` from `lhs` and `rhs`; `neutral` is evaluated outside of the kernel.
-    `prov` is what the results came from, if that is not what the kernel came from.
+    `body` computes `results` from `lhs` and `rhs`; `neutral` is evaluated outside the kernel.
+    `prov`: provenance of the results, if not the kernel's.
     """
 
     prims: tuple[Prim, ...]
@@ -305,23 +305,23 @@ class Cell:
 @IMP.node(parts="", called="map")
 @dataclass(frozen=True, slots=True)
 class MapWork:
-    """The body has done everything."""
+    """No further work: the body has done everything."""
 
 
 @IMP.node("fold ({inputs}) into ({into:place}) {op}", parts="ses:inputs node:op into:into")
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """One operator with its `inputs` at a point, and where each component of the outcome goes.
+    """One operator with its `inputs` at a point, and the destination of each result component.
 
-    `into` has a `Cell` per component (its index mentions the outer indices; for scans all), or the
-    name of a declared scalar variable where a reduction has no outer dimensions.
+    `into` has a `Cell` per component (its index mentions the outer indices; for scans all), or a
+    declared scalar variable where a reduction has no outer dimensions.
     """
 
     op: Combine
     inputs: tuple[SE, ...]
     into: tuple[Cell | Name, ...]
     prov: Prov = field(default=(), compare=False)
-    """what the inputs came from"""
+    """Provenance of the inputs."""
 
 
 @IMP.node("{folds}", parts="nodes:folds", called="reduce")
@@ -335,7 +335,7 @@ class ReduceWork:
 @IMP.node("{folds}", parts="nodes:folds", called="scan")
 @dataclass(frozen=True, slots=True)
 class ScanWork:
-    """All inclusive prefixes along the last dimension."""
+    """Compute all inclusive prefixes along the last dimension."""
 
     folds: tuple[Fold, ...]
 
@@ -346,7 +346,7 @@ class ScanWork:
 )
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """One histogram: at `bins`, if inside of `shape`, combine the destinations with `values`.
+    """One histogram: at `bins`, if within `shape`, combine the destinations with `values`.
 
     A destination's cell is `lmad(bins)` of its block; the LMADs mention the outer indices.
     """
@@ -357,13 +357,13 @@ class Histogram:
     values: tuple[SE, ...]
     dests: tuple[tuple[Name, Lmad[Poly]], ...]
     prov: Prov = field(default=(), compare=False)
-    """what the bins and values came from"""
+    """Provenance of the bins and values."""
 
 
 @IMP.node("bins {hists}", parts="nodes:hists", called="hist")
 @dataclass(frozen=True, slots=True)
 class HistWork:
-    """Histograms over the last dimension, one per point of the outer ones."""
+    """Compute histograms over the last dimension, one per point of the outer ones."""
 
     hists: tuple[Histogram, ...]
 
@@ -371,9 +371,9 @@ class HistWork:
 @IMP.node("push {hist}", parts="node:hist", method="push")
 @dataclass(frozen=True, slots=True)
 class Push(Stm):
-    """Combine one bin with its values, at once: other points may combine theirs with the same one.
+    """Combine one bin with its values atomically: other points may update the same bin.
 
-    The operator's neutral element is not needed, and not there.
+    The operator's neutral element is unused, and absent.
     """
 
     hist: Histogram
@@ -422,12 +422,12 @@ class External:
 
 @dataclass(frozen=True, slots=True)
 class ImpFun:
-    """An entry point, or a function of the host. `values` are what the results get, in order.
+    """An entry point, or a function of the host. `values` are the result values, in order.
 
     The first `implicit` parameters of an entry point are sizes that follow from the shapes of
-    `inputs`. A function that is called does not write to the blocks it is given, which may be one
-    and the same, and gives none of them back. One that is no `entry` has no `inputs` and no
-    `outputs`, and frees what it is given: a caller that needs a block still holds it as well.
+    `inputs`. A called function writes to none of its argument blocks, which may alias each other,
+    and returns none of them. One that is no `entry` has no `inputs` and no `outputs`, and frees its
+    argument blocks: a caller that still needs a block holds it as well.
     """
 
     name: str
@@ -444,7 +444,7 @@ class ImpFun:
 
 @dataclass(frozen=True, slots=True)
 class ScalarFun:
-    """A function of scalars, which `Apply` applies: it defines scalars, branches and counts."""
+    """A scalar function, called by `Apply`: definitions, branches and counting loops."""
 
     name: str
     params: tuple[Formal, ...]
@@ -456,7 +456,7 @@ class ScalarFun:
 
 @dataclass(frozen=True, slots=True)
 class ImpProg:
-    """The functions of the host, and those of scalars that they apply, in order of dependence."""
+    """Host functions, and the scalar functions that they apply, in order of dependence."""
 
     funs: tuple[ImpFun, ...]
     applied: tuple[ScalarFun, ...] = ()

@@ -1,4 +1,4 @@
-"""From the text form of IMP (see `printer.py`) back to a program.
+"""Parse the text form of IMP (see `printer.py`).
 
 Errors are `SyntaxError_` with the position. Provenance is not part of the text.
 """
@@ -23,17 +23,17 @@ _T = TypeVar("_T")
 
 
 def parse(text: str) -> imp.ImpProg:
-    """Read a program; `parse(plain(show(p))) == p` but for provenance."""
+    """Parse a program; `parse(plain(show(p))) == p` up to provenance."""
     return ImpParser(text).prog()
 
 
 class ImpParser(ScalarParser):
-    """Reads functions, kernels, operators and fields; `forms` reads what has a format line."""
+    """Parses functions, kernels, operators and fields; `forms` parses nodes with a format line."""
 
     forms: FormatParser
 
     def prog(self) -> imp.ImpProg:
-        """Functions and entry points up to the end of the text."""
+        """Parse functions and entry points up to the end of the text."""
         applied: list[imp.ScalarFun] = []
         funs: list[imp.ImpFun] = []
         while self.tokens.take_word("fun"):
@@ -81,7 +81,7 @@ class ImpParser(ScalarParser):
         return imp.ImpFun(*signature, stms, values, takes, gives, implicit, entry=entry)
 
     def _externals(self, word: str) -> tuple[imp.External, ...]:
-        """What callers give or get."""
+        """Parse external values."""
         found: list[imp.External] = []
         while self.tokens.take_word(word):
             found.append(self.forms.read(self, imp.External))
@@ -90,14 +90,14 @@ class ImpParser(ScalarParser):
     # --- statements --------------------------------------------------------------------------
 
     def braces(self) -> imp.Stms:
-        """Statements in braces."""
+        """Parse statements in braces."""
         self.tokens.expect("{")
         stms = self.stms_before("}")
         self.tokens.expect("}")
         return stms
 
     def stms_before(self, *ends: str) -> imp.Stms:
-        """Statements up to one of several words."""
+        """Parse statements up to one of several words."""
         stms: list[imp.Stm] = []
         while self.tokens.word not in ends:
             found = self.forms.form(self)
@@ -107,28 +107,28 @@ class ImpParser(ScalarParser):
         return tuple(stms)
 
     def stms_up_to(self, end: str) -> imp.Stms:
-        """Statements up to a word, and that."""
+        """Parse statements up to and including a word."""
         stms = self.stms_before(end)
         self.tokens.need(end)
         return stms
 
     def element(self, block: Name) -> Prim:
-        """The element type of a block."""
+        """Return the element type of a block."""
         kind = self.types.get(block)
         if not isinstance(kind, Mem):
             self.tokens.fail(f"expected a block, and `{block}` is none")
         return kind.prim
 
     def typed(self, kind: Type) -> Type:
-        """The type that stands there."""
+        """Return the type unchanged."""
         return kind
 
     def mem(self, prim: Prim, space: Space = "device") -> Type:
-        """The type of blocks with such elements."""
+        """Return the type of blocks with such elements."""
         return Mem(prim, space)
 
     def held(self, block: Name, kind: Type) -> Name:
-        """The block of a value that callers see, which an array has. Errors: it has none."""
+        """Return the block of an external value, required for arrays. Errors: it is missing."""
         if isinstance(kind, Array) and not block:
             self.tokens.fail("expected `in`")
         return block
@@ -136,24 +136,24 @@ class ImpParser(ScalarParser):
     # --- fields ------------------------------------------------------------------------------
 
     def name(self) -> Name:
-        """A name."""
+        """Parse a name."""
         return self.tokens.name("a name, of a block or a variable")
 
     def flat(self) -> Scalar | Mem:
-        """The type of a scalar or a block."""
+        """Parse the type of a scalar or a block."""
         kind = self.type()
         if isinstance(kind, Array):
             self.tokens.fail("expected the type of a scalar or a block")
         return kind
 
     def dest(self) -> tuple[Name, Lmad[Poly]]:
-        """A block with an LMAD."""
+        """Parse a block with an LMAD."""
         block = self.name()
         self.tokens.expect("->")
         return block, self.lmad()
 
     def listed(self, item: Callable[[], _T]) -> list[_T]:
-        """Items with commas in between, in parentheses."""
+        """Parse comma-separated items in parentheses."""
         t = self.tokens
         t.expect("(")
         found: list[_T] = []
@@ -164,28 +164,28 @@ class ImpParser(ScalarParser):
         return found
 
     def point(self) -> tuple[Name, SE]:
-        """An index of a kernel and its bound."""
+        """Parse an index of a kernel and its bound."""
         name = self.tokens.name("an index")
         self.types[name] = Scalar("i64")
         self.tokens.expect("<")
         return name, self.se()
 
     def place(self) -> imp.Cell | Name:
-        """A cell, or a variable of the host."""
+        """Parse a cell, or a variable of the host."""
         if self.tokens.peek().text == "[":
             return cast(imp.Cell, self.forms.read(self, imp.Cell))
         return self.name()
 
     def step(self) -> str:
-        """An operator."""
+        """Parse an operator."""
         return self.tokens.next()
 
     def bin(self) -> SE:
-        """A bin, or how many there are."""
+        """Parse a bin, or a number of bins."""
         return self.se(_ABOVE_COMPARISON)
 
     def scalars(self) -> tuple[SE, ...]:
-        """Scalar expressions in parentheses."""
+        """Parse scalar expressions in parentheses."""
         found: list[Operand] = list(self.operands())
         for operand in found:
             if isinstance(operand, str):
@@ -195,7 +195,7 @@ class ImpParser(ScalarParser):
     # --- kernels -----------------------------------------------------------------------------
 
     def kernel(self) -> imp.Stm:
-        """A kernel, whose first word says what is done over its points."""
+        """Parse a kernel, whose first word is the kind of work."""
         t = self.tokens
         word = t.next()
         name = t.name("a kernel's name")
@@ -211,7 +211,7 @@ class ImpParser(ScalarParser):
         return imp.Kernel(name, level, dims, body, work, per_block)
 
     def combine(self) -> imp.Combine:
-        """An operator on scalars."""
+        """Parse an operator on scalars."""
         t = self.tokens
         t.expect("op")
         params = self.params()
@@ -265,9 +265,9 @@ _READS: dict[str, Read] = {
 def forms_of(
     dialect: Dialect, by_hand: Mapping[type, Read] | None = None, first: tuple[type, ...] = ()
 ) -> FormatParser:
-    """What reads statements of IMP, or of a language that extends it; those of `first` come first.
+    """Return the parser of statements of IMP or of an extension; those of `first` are tried first.
 
-    `by_hand` reads statements that have no format line.
+    `by_hand` parses statements without a format line.
     """
     hand: dict[type, Any] = {
         imp.Kernel: ImpParser.kernel,

@@ -1,7 +1,4 @@
-"""A class that goes over statements, and what it is asked for.
-
-What its methods get says each statement itself: the `parts` of its node.
-"""
+"""Visitor over IMP statements, driven by the `parts` of each node."""
 
 from __future__ import annotations
 
@@ -19,113 +16,113 @@ from compiler.ir.nodes import SE, Mem, Operand
 
 
 class StmParts(NodeVisitor):
-    """Goes over statements. Methods get what is in a field, and the node; these only go on."""
+    """Visits statements. Methods get a field's value and the node; the defaults only recurse."""
 
     parts: ClassVar[Parts] = imp.IMP.parts
     into_nodes = frozenset(("stms", "node", "nodes"))
 
     def stms(self, stms: imp.Stms, node: object = None) -> None:
-        """Statements inside."""
+        """Visit nested statements."""
         for stm in stms:
             self.visit(stm)
 
     def node(self, part: object, node: object) -> None:
-        """A part of the statement."""
+        """Visit a subnode."""
         self.visit(part)
 
     def nodes(self, parts: Iterable[object], node: object) -> None:
-        """Several."""
+        """Visit several subnodes."""
         for part in parts:
             self.visit(part)
 
     def se(self, se: SE, node: object = None) -> None:
-        """An expression that is read."""
+        """Visit an expression that is read."""
 
     def ses(self, ses: Iterable[SE | str], node: object = None) -> None:
-        """Expressions that are read; a message has texts between them."""
+        """Visit expressions that are read; skips texts of a message."""
         for se in ses:
             if not isinstance(se, str):
                 self.se(se)
 
     def bind(self, name: Name, node: object) -> None:
-        """A name that is bound."""
+        """Visit a bound name."""
 
     def binds(self, names: Iterable[Name], node: object) -> None:
-        """Names that are bound."""
+        """Visit bound names."""
         for name in names:
             self.bind(name, node)
 
     def dims(self, dims: Iterable[tuple[Name, SE]], node: object) -> None:
-        """Indices, and how many there are."""
+        """Visit indices and their sizes."""
         for index, size in dims:
             self.bind(index, node)
             self.se(size)
 
     def numbers(self, dims: Iterable[tuple[Name, SE]], node: object) -> None:
-        """Indices that are parts of a number."""
+        """Visit indices that are parts of a number."""
         for index, _ in dims:
             self.bind(index, node)
 
     def sizes(self, dims: Sequence[tuple[Name, SE]], node: object) -> None:
-        """How many there are of all but the first ones: that is not needed to tell them apart."""
+        """Visit all sizes but the first, which unflattening does not need."""
         self.ses(size for _, size in dims[1:])
 
     def block(self, name: Name, prim: Prim) -> None:
-        """A block, with its element type."""
+        """Visit a block, with its element type."""
 
     def makes(self, name: Name, node: imp.Alloc) -> None:
-        """A block that is new."""
+        """Visit a fresh block."""
         self.block(name, node.prim)
 
     def frees(self, name: Name, node: object) -> None:
-        """A block that is done with."""
+        """Visit a freed block."""
 
     def reads(self, name: Name, node: Any) -> None:
-        """A block that is read."""
+        """Visit a block that is read."""
         self.block(name, node.prim)
 
     def writes(self, name: Name, node: Any) -> None:
-        """A block that is written to."""
+        """Visit a block that is written."""
         self.block(name, node.prim)
 
     def lock(self, name: Name, node: object) -> None:
-        """A block of locks."""
+        """Visit a block of locks."""
         self.block(name, "i32")
 
     def flag(self, name: Name, node: object) -> None:
-        """A block of flags, or of what tickets are counted with."""
+        """Visit a block of flags or ticket counters."""
         self.block(name, "i32")
 
     def holder(self, name: Name, node: imp.Declare) -> None:
-        """A variable that is declared."""
+        """Visit a declared variable."""
 
     def assigns(self, name: Name, node: imp.Assign) -> None:
-        """A variable that gets another value."""
+        """Visit an assigned variable."""
 
     def operand(self, value: Operand | None, node: Any) -> None:
-        """What a variable gets: a scalar, or a block by its name."""
+        """Visit an operand: a scalar, or a block by name."""
         if value is not None and not isinstance(value, str):
             self.se(value)
 
     def operands(self, values: Iterable[Operand], node: Any) -> None:
-        """What a function is given: scalars, and blocks by their names."""
+        """Visit the arguments of a call."""
         for value in values:
             self.operand(value, node)
 
     def gone(self, names: Iterable[Name], node: imp.Call) -> None:
-        """Blocks that a function frees."""
+        """Visit the blocks that a callee frees."""
         for name in names:
             self.frees(name, node)
 
     def results(self, results: Iterable[imp.Formal], node: imp.Call) -> None:
-        """What a function gives: scalars, and blocks that are new."""
+        """Visit the results of a call: scalars, and fresh blocks."""
         for result in results:
             self.bind(result.name, node)
             if isinstance(result.type, Mem):
                 self.block(result.name, result.type.prim)
 
     def named(self, name: Name, node: object) -> None:
-        """A scalar of the host that is read; "" for none."""
+        """Visit a host scalar that is read; "" for none."""
 
     def lmad(self, lmad: Lmad[Poly], node: object = None) -> None:
         """Where cells are."""

@@ -1,17 +1,16 @@
-"""Fusion: parallel operators that pass arrays to each other, or read the same, become one.
+"""Fusion of parallel operators: producer with consumer, and neighbours over the same array.
 
-In every body, outermost first, after maps that only reorder rows became views (`row_views.py`), and
-views of what maps make moved to their inputs (`pull.py`):
+In every body, outermost first, after views of map results moved to the map's inputs (`pull.py`):
 
-1. producers with a single reader go into it (`vertical.py`);
-2. maps that only make integers wider go into each of their readers (`wider.py`);
-3. neighbours over the same array become one (`horizontal.py`), so that a producer which several of
-   them read has a single reader now; maps that scans read wait, since not all scans become one;
-4. what is left of 1 once more, now with producers that others need too: those arrays become
-   further results of the merged operator; and of 3.
+1. fuse producers with a single reader into it (`vertical.py`);
+2. fuse maps that only widen integers into each of their readers (`wider.py`);
+3. fuse neighbours over the same array (`horizontal.py`), so that a producer which several of them
+   read gets a single reader; maps read by scans wait, since not all scans can be fused;
+4. repeat 1 for the rest, now with producers that have other users: their arrays become further
+   results of the merged operator; and repeat 3.
 
-Then the same inside lambdas, loops and branches, where merged bodies have brought operators
-together. Refusals are remarked in step 4, when they are final.
+Then the same inside lambdas, loops and branches, where merging has brought operators together.
+Refusals are remarked in step 4, when they are final.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ from compiler.optimise.fuse.wider import readers_of_wider
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """Two operators that were to become one, by the names that they bind, and what came of it."""
+    """A fusion attempt: both operators, by the names that they bind, and its outcome."""
 
     rule: str
     kind: Literal["applied", "missed"]
@@ -66,17 +65,17 @@ class Tried:
 
 _SOACS = frozenset(Soac.__args__)
 _NEIGHBOURS = 64
-"""Operators before one, over an array that it reads, which it may be joined with."""
+"""Maximum number of earlier operators over the same array considered for an operator."""
 _TOLD = 8
-"""Of these, how many the author is told of that it cannot be joined with."""
+"""Maximum number of these reported as impossible to fuse."""
 
 
 def fuse(prog: Prog, ctx: Ctx) -> Prog:
-    """Merge producers into readers and neighbours into one another.
+    """Fuse producers into readers, and neighbours with one another.
 
-    Needs: unique names; `simplify` has run (a dead producer would look like one more result).
-    Keeps: all results, every statement's places. Computes no element twice, but for making an
-    integer wider.
+    Needs: unique names; `simplify` has run (a dead producer would count as another result). Keeps:
+    all results, every statement's places. Computes no element twice, except for widening an
+    integer.
     """
     found = classes(prog)
     ctx.records["fuse"] = dict[Tried, None]()
@@ -101,7 +100,7 @@ def _stms(
     ctx: Ctx,
     own: frozenset[Name],
 ) -> tuple[Stm, ...]:
-    """Fuse in these statements, then inside each of them."""
+    """Fuse statements, then inside each of them."""
     before = stms
     stms = row_views(stms, results, found, ctx)
     stms = pull_views(stms, results, found, ctx)
@@ -142,7 +141,7 @@ def _fuse_level(graph: Graph, stms: tuple[Stm, ...], ctx: Ctx) -> tuple[Stm, ...
 
 
 def _vertically(graph: Graph, ctx: Ctx, *, only_single: bool) -> bool:
-    """Each reader takes in its producers, and theirs, as far as they go."""
+    """Fuse each reader with its producers, transitively."""
     changed = False
     for node in graph.live():
         current = node if graph.nodes[node.at] is node else None
@@ -153,7 +152,7 @@ def _vertically(graph: Graph, ctx: Ctx, *, only_single: bool) -> bool:
 
 
 def _take_in_one(graph: Graph, ctx: Ctx, second: Node, only_single: bool) -> Node | None:
-    """Merge one producer into a reader; None if there is none left that can be."""
+    """Fuse one producer into a reader; None if none is left."""
     for name in dict.fromkeys(second.arrays):
         first = graph.definer.get(name)
         if first is None:
@@ -172,7 +171,7 @@ def _take_in_one(graph: Graph, ctx: Ctx, second: Node, only_single: bool) -> Nod
 
 
 def _wider(graph: Graph, ctx: Ctx) -> bool:
-    """Readers of what is only wider integers make them wider themselves, each for itself."""
+    """Let readers of widened integers widen them themselves."""
     changed = False
     for node in graph.live():
         readers = readers_of_wider(graph, node)
@@ -190,7 +189,7 @@ def _wider(graph: Graph, ctx: Ctx) -> bool:
 def _commit(
     rule: Rule, first: Stm, second: Stm, outcome: Outcome[Stm], ctx: Ctx, *, fuses: bool = True
 ) -> Stm | None:
-    """Do what a rule says about two operators, if it is to be done, and keep what came of it."""
+    """Commit the outcome of a rule about two operators, and record the attempt."""
     merged = ctx.commit(rule, second.prov, outcome, fused=first.prov if fuses else ())
     if merged is not None or isinstance(outcome, Missed):
         assert outcome is not None
@@ -202,7 +201,7 @@ def _commit(
 
 
 def _explain_repeated(graph: Graph, ctx: Ctx) -> None:
-    """Say why a map does not go into readers that run many times."""
+    """Remark why a map is not fused into readers that run repeatedly."""
     for node in graph.live():
         if type(node.stm.exp) is not Map:
             continue
@@ -215,7 +214,7 @@ def _explain_repeated(graph: Graph, ctx: Ctx) -> None:
 
 
 def _needed_elsewhere(graph: Graph, first: Node, second: Node) -> set[Name]:
-    """The results of `first` that others than `second` need."""
+    """Return the results of `first` that others than `second` need."""
     return {
         param.name
         for param in first.stm.pat
@@ -225,7 +224,7 @@ def _needed_elsewhere(graph: Graph, first: Node, second: Node) -> set[Name]:
 
 
 def _is_scanned(graph: Graph, node: Node) -> bool:
-    """Whether it is a map that a scan reads, which it goes into first: see `fits_a_block`."""
+    """True for a map read by a scan, which it is fused into first: see `fits_a_block`."""
     return type(node.stm.exp) is Map and any(
         type(user.stm.exp) is Scan and param.name in user.arrays
         for param in node.stm.pat
@@ -234,9 +233,9 @@ def _is_scanned(graph: Graph, node: Node) -> bool:
 
 
 def _horizontally(graph: Graph, ctx: Ctx, *, last: bool) -> bool:
-    """Neighbours that read the same array, in the order of the text.
+    """Fuse neighbours that read the same array, in the order of the text.
 
-    Of hundreds that cannot be joined the nearest are looked at, and of these the nearest told of.
+    Of hundreds that cannot be fused only the nearest are considered and reported.
     """
     changed = False
     by_array: dict[Name, list[Node]] = {}

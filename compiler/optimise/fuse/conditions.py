@@ -1,16 +1,16 @@
-"""When two parallel operators may become one: the conditions, numbered, one function each.
+"""The numbered conditions of fusion, one function each.
 
-1. `viewed_between`: the reader takes the array itself, not a transposed or cut version of it;
-   then both go over the same number of elements, since sizes are part of types.
-2. `reads_by_element`: the reader takes what the producer makes as inputs, element by element, and
-   does not index it.
+1. `viewed_between`: the reader takes the array itself, not a transposed or sliced view of it; then
+   both have the same width, since sizes are part of types.
+2. `reads_by_element`: the reader takes the producer's results as inputs, element by element, and
+   does not index them.
 3. `nothing_between`: no third statement needs the producer and is needed by the reader; this
    covers arrays that are overwritten in between.
-4. `can_keep`: arrays that others need as well can be results of the merged operator.
+4. `can_keep`: arrays with other users can be results of the merged operator.
 5. `no_overwrite`: the reader does not overwrite an array that the producer reads.
-6. `fits_a_block`: what a block of threads shares has room for what both combine.
+6. `fits_a_block`: shared memory suffices for the combined values of both.
 
-Each answers None when it holds and a `Missed` that says what is wrong when it does not.
+Each returns None if it holds, else a `Missed` with the reason.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from compiler.optimise.fuse.merge import produced
 
 
 def viewed_between(graph: Graph, first: Node) -> Missed | None:
-    """Condition 1, of a view `first` of what a parallel operator makes."""
+    """Check condition 1, for a view `first` of a parallel operator's result."""
     view = first.stm.exp
     if not isinstance(view, (ir.Rearrange, ir.Slice, ir.Reshape)):
         return None
@@ -44,7 +44,7 @@ def viewed_between(graph: Graph, first: Node) -> Missed | None:
 
 
 def reads_by_element(first: Node, second: Node, name: str) -> Missed | None:
-    """Condition 2."""
+    """Check condition 2."""
     inside = second.inside()
     for made in first.stm.pat:
         if made.name in inside:
@@ -56,7 +56,7 @@ def reads_by_element(first: Node, second: Node, name: str) -> Missed | None:
 
 
 def nothing_between(graph: Graph, first: Node, second: Node, name: str) -> Missed | None:
-    """Condition 3."""
+    """Check condition 3."""
     between = graph.path(first, second)
     if between is None:
         return None
@@ -74,7 +74,7 @@ def nothing_between(graph: Graph, first: Node, second: Node, name: str) -> Misse
 
 
 def can_keep(second: Node, needed: set[str]) -> Missed | None:
-    """Condition 4."""
+    """Check condition 4."""
     if not needed or not isinstance(second.stm.exp, ir.Hist | ir.Stream):
         return None
     what = ", ".join(f"`{base_of(name)}`" for name in sorted(needed))
@@ -83,7 +83,7 @@ def can_keep(second: Node, needed: set[str]) -> Missed | None:
 
 
 def no_overwrite(graph: Graph, first: Node, second: Node, name: str) -> Missed | None:
-    """Condition 5."""
+    """Check condition 5."""
     taken = graph.overwrites.get(second)
     if not taken:
         return None
@@ -98,12 +98,12 @@ def no_overwrite(graph: Graph, first: Node, second: Node, name: str) -> Missed |
 
 
 _ROOM = {ir.Scan: TILE_BYTES // (3 * TILE_THREADS), ir.Reduce: TILE_BYTES // 32}
-"""Bytes that scans or reductions over one array combine at most: of a scan, blocks of threads share
-three elements for each thread; of a reduction, what each of the 32 lanes of a warp comes to."""
+"""Maximum combined bytes of scans or reductions over one array: for a scan, a thread block
+shares three elements per thread; for a reduction, one per lane of a warp (32)."""
 
 
 def fits_a_block(first: ir.Stm, second: ir.Stm) -> Missed | None:
-    """Condition 6, whatever the target, so that all have one stage `fused`."""
+    """Check condition 6, regardless of the target, so that all share the stage `fused`."""
     one, other = first.exp, second.exp
     if not isinstance(one, ir.Fold) or type(one) is not type(other):
         return None
@@ -118,7 +118,7 @@ def fits_a_block(first: ir.Stm, second: ir.Stm) -> Missed | None:
 
 
 def _combined(exp: ir.Soac) -> int:
-    """Bytes that the operators of a scan or a reduction combine at each element."""
+    """Return the bytes that the operators of a scan or reduction combine per element."""
     ops = exp.ops if isinstance(exp, ir.Fold) else ()
     return sum(BYTES[prim_type(kind)] for op in ops for kind in op.fn.returns)
 
@@ -127,17 +127,17 @@ def _combined(exp: ir.Soac) -> int:
 
 
 def show(size: Poly) -> str:
-    """A size in the user's names."""
+    """Format a size in source names."""
     return str(size.subst({name: Poly.var(base_of(name)) for name in size.names()}))
 
 
 def bytes_of(kind: ir.Type) -> Poly:
-    """How many bytes an array takes."""
+    """Return the size of an array in bytes."""
     return Poly.product((Poly.const(BYTES[kind.prim]), *shape_of(kind)))
 
 
 def names_of(stm: ir.Stm) -> str:
-    """What a statement binds, in the user's names."""
+    """Format the names that a statement binds, in source names."""
     if not stm.pat:
         return "A check"
     given = [base_of(param.name) for param in stm.pat[:_MAX_NAMED]]
@@ -151,14 +151,14 @@ def names_of(stm: ir.Stm) -> str:
 
 _MAX_NAMED = 5
 _MADE_UP = frozenset(("r", "red", "map", "res", "scan"))
-"""Names that were given to results without one."""
+"""Names given to unnamed results."""
 
 _WORDS = {cls: ir.CORE.trait("called")[cls] for cls in ir.Soac.__args__}
 _WORDS[ir.Map] = "the map's result"
 
 
 def saved(graph: Graph, arrays: set[str]) -> str:
-    """The bytes of some arrays in total, in the user's names."""
+    """Format the total bytes of arrays, in source names."""
     total = Poly.const(0)
     for name in arrays:
         for param in graph.definer[name].stm.pat:
@@ -168,5 +168,5 @@ def saved(graph: Graph, arrays: set[str]) -> str:
 
 
 def is_made(stm: ir.Stm, name: str) -> bool:
-    """Whether `name` is computed element by element by the operator that binds it."""
+    """True if the operator that binds `name` computes it element by element."""
     return name in produced(stm)

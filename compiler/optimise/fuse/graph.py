@@ -1,9 +1,8 @@
-"""The statements of one body as a graph of what must come before what.
+"""Dependence graph of one body's statements.
 
-A statement comes after those whose results it reads; after every reader of an array that it
-overwrites; and, if it can fail (indexing, division, sizes), after the assertions before it. Any
-order that respects these edges is as good as the one in the text, which is what lets two operators
-meet across statements that have nothing to do with them.
+A statement depends on those whose results it reads; on every reader of an array that it overwrites;
+and, if it can fail (indexing, division, sizes), on the assertions before it. Any topological order
+is valid, so that two operators can be fused across unrelated statements.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ _STEP = 1.0 / 1024
 
 
 class Node:
-    """A statement, what it needs (`before`) and what needs it (`after`).
+    """A statement with its dependences (`before`) and dependents (`after`).
 
-    `at` is its place in the text, `rank` grows along every edge.
+    `at` is its place in the text; `rank` increases along every edge.
     """
 
     __slots__ = ("_inside", "_is_nested", "after", "arrays", "at", "before", "rank", "reads", "stm")
@@ -39,7 +38,7 @@ class Node:
     def __init__(self, stm: Stm, at: int, reads: set[Name]) -> None:
         self.stm = stm
         self.arrays = stm.exp.arrays if isinstance(stm.exp, _SOACS) else ()
-        """What a parallel operator takes element by element."""
+        """Inputs that a parallel operator takes element by element."""
         self.at = at
         self.rank = float(at)
         self.reads = reads
@@ -49,7 +48,7 @@ class Node:
         self._is_nested: bool | None = None
 
     def inside(self) -> set[Name]:
-        """What a parallel operator reads other than its inputs, element by element."""
+        """Return the free names of a parallel operator other than its element-wise inputs."""
         if self._inside is None:
             exp = self.stm.exp
             assert isinstance(exp, _SOACS)
@@ -59,7 +58,7 @@ class Node:
         return self._inside
 
     def is_nested(self) -> bool:
-        """Whether a parallel operator has others inside."""
+        """True if a parallel operator contains others."""
         if self._is_nested is None:
             exp = self.stm.exp
             assert isinstance(exp, _SOACS)
@@ -68,7 +67,7 @@ class Node:
         return self._is_nested
 
     def merged(self, second: Node, stm: Stm) -> Node:
-        """The node of the operator that both became; nothing is looked through again."""
+        """Return the node of the fused operator; reuses what is known of both."""
         made = {param.name for param in self.stm.pat}
         node = Node(stm, second.at, (self.reads | second.reads) - made)
         node._inside = self.inside() | second.inside()
@@ -78,10 +77,10 @@ class Node:
 
 
 class Above:
-    """What a statement depends on through others, with the first of those directly before it.
+    """Transitive dependences of a statement, each with the first direct one that leads to it.
 
-    Found out as far up as it is asked for: ranks grow along edges, so that what lies between two
-    statements has a rank between theirs.
+    Computed on demand: ranks increase along edges, so only ranks between those of two statements
+    are searched.
     """
 
     __slots__ = ("_before", "_first", "_todo", "target")
@@ -95,7 +94,10 @@ class Above:
             self._reach(node, number)
 
     def _reach(self, node: Node, number: int) -> None:
-        """What is before a node is reached through the one of that number, or an earlier one."""
+        """Record that dependences of a node are reached by direct dependence `number`.
+
+        The smallest such number is kept.
+        """
         for one in node.before:
             known = self._first.get(one)
             if known is None:
@@ -104,7 +106,7 @@ class Above:
                 self._first[one] = number
 
     def through(self, source: Node) -> Node | None:
-        """Through which of the statements directly before it, if it depends on `source` so."""
+        """Return the direct dependence through which it depends on `source`, if any."""
         while self._todo and -self._todo[0][0] > source.rank:
             node = heappop(self._todo)[2]
             self._reach(node, self._first[node])
@@ -113,7 +115,7 @@ class Above:
 
 
 class Graph:
-    """All statements of a body; `results` are the names that the body's results use.
+    """Dependence graph of a body; `results` are the names that its results use.
 
     `own` are the unique parameters of the loop whose body it is.
     """
@@ -136,10 +138,10 @@ class Graph:
         self.definer: dict[Name, Node] = {}
         self.overwrites: dict[Node, set[Name]] = {}
         self.called: dict[Node, str] = {}
-        """What remarks call statements."""
+        """Descriptions of statements in remarks."""
         self.results: set[Name] = walk.free(tuple(results))
         self._last: Above | None = None
-        """What was last asked about."""
+        """Cache of the last query."""
         self._connect()
 
     def _connect(self) -> None:
@@ -167,12 +169,12 @@ class Graph:
                 last_assert = node
 
     def users(self, name: Name, node: Node) -> list[Node]:
-        """The statements that read a name which `node` defines, in order."""
+        """Return the statements that read a name defined by `node`, in order."""
         found = [user for user in node.after if name in user.reads]
         return sorted(found, key=_order) if len(found) > 1 else found
 
     def path(self, source: Node, target: Node) -> Node | None:
-        """A statement between the two, directly before `target`, if one depends on `source`."""
+        """Return a direct dependence of `target` that depends on `source`, or None."""
         if source.rank >= target.rank:
             return None
         if self._last is None or self._last.target is not target:
@@ -180,7 +182,7 @@ class Graph:
         return self._last.through(source)
 
     def overwritten_between(self, source: Node, target: Node) -> bool:
-        """Whether what `source` reads is overwritten before `target` can run."""
+        """True if an array read by `source` is overwritten before `target` can run."""
         reads = {self.classes.find(name) for name in source.reads}
         return any(
             not reads.isdisjoint(self.overwrites.get(node, ()))
@@ -189,7 +191,7 @@ class Graph:
         )
 
     def _below(self, source: Node, rank: float) -> set[Node]:
-        """What depends on `source`, among the nodes up to that rank."""
+        """Return the dependents of `source` up to a rank."""
         found: set[Node] = set()
         todo = [node for node in source.after if node.rank < rank]
         while todo:
@@ -200,14 +202,14 @@ class Graph:
         return found
 
     def merge(self, first: Node, second: Node, stm: Stm) -> Node:
-        """Replace two statements by one that stands where the second stood."""
+        """Replace two statements by one in the place of the second."""
         merged = first.merged(second, stm)
         self._put(merged, {first, second}, first.before | second.before, first.after | second.after)
         self.nodes[first.at] = merged
         return merged
 
     def take_over(self, first: Node, second: Node, stm: Stm) -> Node:
-        """Replace the second statement by one that does itself what it needs of the first."""
+        """Replace the second statement by one that recomputes what it needs of the first."""
         made = first.merged(second, stm)
         reads = {self.classes.find(name) for name in first.reads}
         overwrite = {n for n in first.after if not reads.isdisjoint(self.overwrites.get(n, ()))}
@@ -217,7 +219,7 @@ class Graph:
         return made
 
     def _put(self, made: Node, gone: set[Node], before: set[Node], after: set[Node]) -> None:
-        """Put a node in the place of others, between what comes before and after it."""
+        """Replace nodes by one, with its dependences and dependents."""
         self._last = None
         made.before, made.after = before - gone, after - gone
         for node in made.before:
@@ -235,19 +237,18 @@ class Graph:
         _push_down(made)
 
     def live(self) -> list[Node]:
-        """All nodes, each once, in the order of their places."""
+        """Return all nodes, each once, in order of place."""
         return [node for at, node in enumerate(self.nodes) if node.at == at]
 
     def stms(self) -> tuple[Stm, ...]:
-        """The statements in an order that respects all edges, close to the original one."""
+        """Return the statements in a valid order close to the original one."""
         return tuple(n.stm for n in sorted(self.live(), key=_order))
 
 
 def _push_down(moved: Node) -> None:
-    """Give what depends on a moved node a higher rank than it has.
+    """Raise the ranks of the dependents of a moved node above its own.
 
-    In the order of the ranks so far, so that each node is looked at once: what it depends on has
-    its new rank by then.
+    Visits each node once, in order of old rank: its dependences have their new ranks by then.
     """
     todo = [(moved.rank, moved.at, moved)]
     raised = {moved}

@@ -1,4 +1,4 @@
-"""Neighbours: independent operators that read the same array make one pass over it."""
+"""Horizontal fusion: independent operators over the same array make one pass over it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from compiler.optimise.fuse.graph import Graph, Node
 from compiler.optimise.fuse.merge import merge, merged_kind
 
 LONGEST = 16
-"""So many operators an index has at most that is compared with others."""
+"""Maximum number of operators in an index expression that is compared with others."""
 
 
 def side_by_side(graph: Graph, first: Node, second: Node, explain: bool) -> Outcome[Stm]:
@@ -51,7 +51,7 @@ def side_by_side(graph: Graph, first: Node, second: Node, explain: bool) -> Outc
 
 
 def _obstacle(graph: Graph, first: Node, second: Node) -> str:
-    """Why two operators that read the same cannot be one, or an empty text."""
+    """Return why two operators that share an input cannot be fused, or ""."""
     if first in second.before or graph.path(first, second) is not None:
         return "{other} needs {one}, so {what} must be read twice."
     if first in second.after or graph.path(second, first) is not None:
@@ -68,9 +68,9 @@ def _obstacle(graph: Graph, first: Node, second: Node) -> str:
 
 
 def _ends_of_scans(graph: Graph, *nodes: Node) -> bool:
-    """Whether one takes a scan's prefixes, and the other takes those of another scan, or is one.
+    """True if both belong to different scans: read the prefixes of one, or are one.
 
-    Blocks of threads take prefixes where they find them (`codegen/kernels/fuse_scan_map.py`).
+    Thread blocks read prefixes where they are produced (`codegen/kernels/fuse_scan_map.py`).
     """
     if all(isinstance(node.stm.exp, Scan) for node in nodes):
         return False
@@ -88,7 +88,7 @@ def _are_hists(*nodes: Node) -> bool:
 
 
 def _combines_rows(node: Node) -> bool:
-    """Whether an operator of a histogram is one on arrays."""
+    """True if an operator of a histogram combines arrays."""
     exp = node.stm.exp
     return isinstance(exp, Hist) and any(
         isinstance(op.op.fn.params[0].type, Array) for op in exp.ops
@@ -96,7 +96,7 @@ def _combines_rows(node: Node) -> bool:
 
 
 def _called(graph: Graph, node: Node) -> str:
-    """What a statement binds, in the user's names, put into words once."""
+    """Describe a statement by the names that it binds; cached."""
     found = graph.called.get(node)
     if found is None:
         found = graph.called[node] = conditions.names_of(node.stm)
@@ -104,13 +104,13 @@ def _called(graph: Graph, node: Node) -> str:
 
 
 def _overwrites(graph: Graph, one: Node, other: Node) -> bool:
-    """Whether one overwrites an array that the other reads."""
+    """True if one overwrites an array that the other reads."""
     taken = graph.overwrites.get(one)
     return taken is not None and any(graph.classes.find(name) in taken for name in other.reads)
 
 
 def _shared(graph: Graph, first: Node, second: Node) -> list[Name]:
-    """The arrays that both read, apart from those that are computed rather than read."""
+    """Return the arrays that both read, except computed ones."""
     return [
         name
         for name in dict.fromkeys(second.arrays)
@@ -119,12 +119,12 @@ def _shared(graph: Graph, first: Node, second: Node) -> list[Name]:
 
 
 def _is_computed(graph: Graph, name: Name) -> bool:
-    """Whether nobody reads an array's elements, which follow from their places."""
+    """True for an `iota`, whose elements are computed rather than read."""
     return name in graph.definer and isinstance(graph.definer[name].stm.exp, Iota)
 
 
 def _shared_cells(graph: Graph, first: Node, second: Node) -> list[Name]:
-    """For histograms of computed indices: the arrays that both read at the same places."""
+    """Return the arrays that two histograms over computed indices read at the same places."""
     if not _are_hists(first, second):
         return []
     computed = [
@@ -138,9 +138,9 @@ def _shared_cells(graph: Graph, first: Node, second: Node) -> list[Name]:
 
 
 def _cells(stm: Stm, computed: list[Name]) -> dict[Index, None]:
-    """The elements that an operator reads at places that follow from `computed` inputs alone.
+    """Return the elements that an operator reads at indices computed from `computed` inputs alone.
 
-    The elements of those have the names of the inputs.
+    Those inputs stand for their elements.
     """
     exp = stm.exp
     assert isinstance(exp, Soac)

@@ -1,8 +1,8 @@
-"""Two parallel operators over the same width as one: the mechanics, without the question whether.
+"""Merge two parallel operators of the same width; callers decide whether that is permitted.
 
-Each side is taken apart into what all operators have in common: inputs with parameters, a body,
-operators with the values that go into them, places written with theirs, and values that are kept
-as arrays. Putting the parts of two sides together and choosing the class gives the merged one.
+Splits each side into components common to all operators: inputs with parameters, a body, operators
+with their operands, writes with their operands, and kept results. Concatenates the components and
+chooses the resulting class.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from compiler.ir.walk import Replacement
 
 @dataclass(frozen=True, slots=True)
 class SoacParts:
-    """`fixed` results of the body belong to operators or destinations; the others are kept.
+    """Components of an operator: `fixed` results belong to operators or destinations.
 
-    `fixed_pat` are the statement's results for the former, `kept_pat` for the latter.
+    The others are `kept` as arrays. `fixed_pat` and `kept_pat` are the corresponding results of the
+    statement.
     """
 
     kind: type
@@ -41,7 +42,7 @@ class SoacParts:
 
 
 def parts(stm: ir.Stm) -> SoacParts:
-    """A parallel operator taken apart."""
+    """Split a parallel operator into its components."""
     exp = stm.exp
     assert isinstance(exp, ir.Soac)
     ops: tuple[object, ...] = ()
@@ -86,20 +87,20 @@ _MERGED: dict[tuple[type, type], type] = {
 
 
 def merged_kind(first: ir.Stm, second: ir.Stm) -> type | None:
-    """The class of the merged operator; None if there is none that could do both."""
+    """Return the class of the merged operator; None if there is none."""
     return _MERGED.get((type(first.exp), type(second.exp)))
 
 
 def produced(stm: ir.Stm) -> dict[Name, ir.Operand]:
-    """For each array whose elements the body computes one by one: that element."""
+    """Map each array that the body computes element by element to its element."""
     p = parts(stm)
     return dict(zip((param.name for param in p.kept_pat), p.kept, strict=True))
 
 
 def merge(first: ir.Stm, second: ir.Stm, needed: set[Name]) -> ir.Stm:
-    """Both operators as one; of the first's kept arrays, those in `needed` are still made.
+    """Merge two operators; keeps those arrays of the first that are `needed`.
 
-    Elements that `second` reads of arrays which `first` makes are used directly.
+    Uses elements of the first's results directly in `second`.
     """
     a, b = parts(first), parts(second)
     kind = _MERGED[a.kind, b.kind]
@@ -139,7 +140,7 @@ def _bind(
     mapping: dict[Name, Replacement],
     binds: list[ir.Stm],
 ) -> ir.Operand:
-    """The reader's parameter is the element that the producer computed; answers its name."""
+    """Bind the reader's parameter to the element that the producer computed; return its name."""
     if isinstance(value, str) or walk.se_parts(value) == ():
         mapping[param.name] = value
         return value

@@ -1,4 +1,4 @@
-"""Nests of two maps under a view: the nest over transposed inputs, or one map over flat ones."""
+"""Transform nests of two maps under a view: apply the view to the inputs instead of the result."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from compiler.ir.types import row_type, shape_of, with_dims
 
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """`map (map f)`: what comes in to `f` by element, by row and by column.
+    """`map (map f)` with the inputs of `f` by element, by row and by column.
 
     `elements`: inner parameters with arrays whose rows the outer map takes; `columns`: inner
     parameters with arrays that every row reads; `rows`: outer parameters used inside, with arrays;
-    `numbers`: inner parameters that number the columns.
+    `numbers`: inner parameters that hold the column index.
     """
 
     width: Poly
@@ -34,7 +34,7 @@ class Nest:
 
 
 def nest_of(stm: ir.Stm) -> Nest | None:
-    """A map whose body is one map, and at most the numbers that it goes over."""
+    """Return a map whose body is one map, possibly with its column indices, as a nest; or None."""
     exp = stm.exp
     inner = _only_map(exp.fn.body) if isinstance(exp, ir.Map) else None
     if inner is None or not isinstance(exp, ir.Map):
@@ -61,7 +61,7 @@ def nest_of(stm: ir.Stm) -> Nest | None:
 
 
 def _only_map(body: ir.Body) -> ir.Map | None:
-    """The map that is all of a body but for numbers, and gives its only result."""
+    """Return the map that is all of a body except `iota`s, and its only result; or None."""
     if not body.stms or len(body.stms[-1].pat) != 1:
         return None
     exp, result = body.stms[-1].exp, body.stms[-1].pat[0].name
@@ -139,7 +139,7 @@ def flatten_map(producer: ir.Stm, view: ir.Stm, ctx: Ctx) -> Outcome[list[ir.Stm
 
 
 def _reads(nest: Nest, at: ir.Param, view: ir.Stm) -> list[ir.Stm]:
-    """Elements by row and by column, read at the flat index `at`."""
+    """Read elements by row and by column at the flat index `at`."""
     stms: list[ir.Stm] = []
     width = se_of(nest.inner.width)
     for op, pairs in (("/", nest.rows), ("%", nest.columns)):

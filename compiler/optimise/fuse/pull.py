@@ -1,12 +1,11 @@
-"""Views of what a map makes move to the map's inputs, so that the map can go into its reader.
+"""Move views of a map's result to the map's inputs, so that the map can be fused with its reader.
 
-`cut_map`: only the part of a map that is read is computed. `transpose_map`: a map of maps whose
-result is transposed becomes the map of maps over transposed inputs, and `flatten_map`: one whose
-result is flattened becomes one map over flat inputs; views cost nothing.
+`cut_map` computes only the part of a map that is read. `transpose_map` turns a transposed map of
+maps into one over transposed inputs, `flatten_map` a flattened one into one map over flat inputs;
+views cost nothing.
 
-Both need: nothing else reads the result; the map makes no checks (those of elements cut away
-would be lost, others would be made in another order); nothing that it reads is overwritten between
-the map and its view.
+All need: nothing else reads the result; the map makes no checks (those of elements cut away would
+be lost, others would run in another order); no input is overwritten between the map and its view.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ def _is_single_map(stm: ir.Stm) -> bool:
 
 
 def _goes_on(view: ir.Stm, after: tuple[ir.Stm, ...]) -> bool:
-    """Whether a parallel operator takes the view as its input."""
+    """True if a parallel operator takes the view as its input."""
     name = view.pat[0].name
     return any(name in getattr(stm.exp, "arrays", ()) for stm in after if type(stm.exp) in _SOACS)
 
@@ -83,7 +82,7 @@ def _refused(
     between: tuple[ir.Stm, ...],
     found: Classes,
 ) -> Missed | None:
-    """Which of the conditions does not hold."""
+    """Return the condition that does not hold, or None."""
     name = base_of(producer.pat[0].name)
     if counts[producer.pat[0].name] > 1:
         return Missed(f"`{name}` is read elsewhere as well, so all of it is computed as it is.")

@@ -65,7 +65,7 @@ def _refused(
     results: tuple[ir.Operand, ...],
     found: Classes,
 ) -> Missed | None:
-    """Who needs the rows after the array is overwritten, or overwrites them."""
+    """Explain which statement needs the rows after the array is overwritten, or overwrites them."""
     rows, array = found.find(stm.pat[0].name), found.find(view.array)
     said = f"`{base_of(stm.pat[0].name)}` is an array of its own: "
 

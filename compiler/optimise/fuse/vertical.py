@@ -1,7 +1,7 @@
-"""Producer and reader: the reader's body continues with the element just computed.
+"""Vertical fusion of producer and consumer: the consumer's body uses the element just computed.
 
-See `conditions.py` for when. No element is ever computed twice: an array that others read too
-is either made by the merged operator as well, or stays as it is.
+See `conditions.py` for the conditions. No element is computed twice: an array with other readers is
+produced by the merged operator as well, or stays as it is.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def fuse_into_reader(
 
 
 def _not_by_element(first: Stm, name: Name) -> Missed | None:
-    """A scan's result depends on all elements before: its reader cannot go along with it."""
+    """Refuse a scan as producer: its results depend on all elements before."""
     if not isinstance(first.exp, Scan):
         return None
     return Missed(
@@ -56,7 +56,7 @@ def _not_by_element(first: Stm, name: Name) -> Missed | None:
 
 
 def reads_repeatedly(user: Node, name: Name) -> Stm | None:
-    """The parallel operator inside a loop or another operator that takes `name` as an input."""
+    """Return the nested operator, in a loop or operator, that takes `name` as an input."""
     exp = user.stm.exp
     if type(exp) not in walk.NESTED or isinstance(exp, If) or name in getattr(exp, "arrays", ()):
         return None
@@ -68,7 +68,7 @@ def reads_repeatedly(user: Node, name: Name) -> Stm | None:
 
 
 def repeated(user: Node, name: Name) -> Missed:
-    """An element computed in a body that runs many times would be computed many times."""
+    """Refuse a reader that runs repeatedly: elements would be computed many times."""
     where = (
         "iteration of the loop"
         if isinstance(user.stm.exp, Loop)
@@ -125,6 +125,9 @@ RULES = (INTO_PRODUCER, *RULE_OF.values())
 
 
 def rule_for(first: Stm, second: Stm) -> NodeRule:
-    """The rule for a producer and a reader; a producer that is no map keeps its own work."""
+    """Return the rule for a producer and a reader.
+
+    A producer other than a map keeps its own results.
+    """
     kept = isinstance(first.exp, Soac) and not isinstance(first.exp, Map)
     return INTO_PRODUCER if kept else RULE_OF[type(second.exp)]

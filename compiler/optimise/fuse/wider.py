@@ -1,8 +1,8 @@
-"""A map that only makes integers wider goes into all of its readers.
+"""Fuse maps that only widen integers into all of their readers.
 
-Each reader computes its elements anew, which is nothing beside what that spares: the wider array is
-neither written nor read, and what they read in its place has fewer bytes. It is done for maps that
-could not go into one reader, since others read the same.
+Recomputing the conversion costs nothing compared to what it saves: the wide array is neither
+written nor read, and the narrow one has fewer bytes. Applied to maps with several readers, which
+could not be fused into one.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ RULE = NodeRule(
 
 
 def readers_of_wider(graph: Graph, node: Node) -> list[Node]:
-    """The readers of a map that only makes integers wider, if all of them can do that themselves.
+    """Return the readers of a map that only widens integers, if all can widen themselves.
 
-    None where there is but one: that map goes into it as any other does.
+    Empty if there is only one: ordinary fusion handles that.
     """
     if not _makes_wider(node.stm) or node.stm.pat[0].name in graph.results:
         return []
@@ -68,7 +68,7 @@ def _makes_wider(stm: ir.Stm) -> bool:
 
 
 def _anew(stm: ir.Stm, ctx: Ctx) -> ir.Stm:
-    """The same map; its parameter has a name of its own."""
+    """Copy the map with a fresh parameter name."""
     exp = stm.exp
     assert isinstance(exp, ir.Map)
     (param,), (value,) = exp.fn.params, exp.fn.body.results

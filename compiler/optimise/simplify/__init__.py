@@ -1,14 +1,14 @@
-"""Simplification: folding, sharing, hoisting, and removal of what nothing needs.
+"""Simplification: constant folding, CSE, hoisting, and dead code elimination.
 
 Each round is a forward pass (`engine.py`: everything that needs definitions before uses) and a
 backward pass (`dead.py`: everything that needs uses before definitions). The first round shares
-common subexpressions, the second puts scalars that are used once in the place of their use; a
-further one follows only where the last one changed statements, not just expressions. See Note
-[Rounds]. What a round has left as it was is not gone through again (`unchanged.py`).
+common subexpressions, the second substitutes scalars that are used once; a further one follows only
+if the last one changed statements, not just expressions. See Note [Rounds]. Settled bodies are not
+visited again (`unchanged.py`).
 
-Note [Rounds]. The order of the first two matters: once `x*x` stands inside a larger expression, an
-equal `x*x` elsewhere is no longer found. There is no loop until nothing changes: what is left
-after a few rounds is left for good, so that compile time stays linear in the program.
+Note [Rounds]. The order of the first two matters: once `x*x` is part of a larger expression, an
+equal `x*x` elsewhere is no longer found. There is no iteration to a fixed point: after a few rounds
+the rest stays, so that compile time is linear in the program.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _MAX_ROUNDS = 4
 
 
 def simplify(prog: Prog, ctx: Ctx, before: Prog | None = None) -> Prog:
-    """The same program, simplified; nested or flat, before memory is introduced.
+    """Simplify a program, nested or flat, before memory is introduced.
 
     Needs: unique names, no calls. Keeps: results, the order of effects, every statement's places.
-    `before`: a program that is simplified already; functions that are still the same stay.
+    `before`: a simplified program, whose functions are kept if they are the same objects.
     """
     unique = unique_arrays(prog)
     done = set() if before is None else {id(fun) for fun in before.funs}
@@ -56,9 +56,9 @@ def settled(
     handlers: Handlers = HANDLERS,
     unchanged: Unchanged | None = None,
 ) -> Function:
-    """One function, simplified; `handlers`: what is done with its statements.
+    """Simplify one function; `handlers` transform its statements.
 
-    `unchanged`: what those handlers have left as it was before; None: go through all of it.
+    `unchanged`: bodies that those handlers left unchanged before; None: visit all.
     """
     fun, uses = remove_dead(fun)
     for number in range(_MAX_ROUNDS):

@@ -1,4 +1,4 @@
-"""Scalar expressions: constant folding and identities that hold for every value.
+"""Fold scalar expressions: constants, and identities that hold for every value.
 
 Integers are a ring (arithmetic wraps around), so all ring identities hold. Floats keep their exact
 value: `x + 0.0` stays, since it turns -0.0 into 0.0. A rule gets simplified operands and answers
@@ -33,7 +33,7 @@ BinRule = Callable[[str, Prim, SE, SE], SE | None]
 
 
 def fold_bin(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
-    """`lhs op rhs` as something simpler, or None; a literal operand moves to the right."""
+    """Simplify `lhs op rhs`, or return None; a literal operand moves to the right."""
     left_lit = type(lhs) is Lit
     if type(lhs) is Lit and type(rhs) is Lit:
         return _constant(op, at, lhs, rhs)
@@ -47,7 +47,7 @@ def fold_bin(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
 
 
 def _constant(op: str, at: Prim, lhs: Lit, rhs: Lit) -> SE | None:
-    """Two literals; a division by zero stays for its assertion to catch."""
+    """Fold two literals; a division by zero stays for its assertion to catch."""
     if operator_may_fail(op, at, rhs):
         return None
     prim: Prim = "bool" if op in _COMPARE else at
@@ -60,7 +60,7 @@ def _value(lit: Lit) -> Any:
 
 
 def literal(value: Any, prim: Prim) -> SE | None:
-    """A literal, but never -0.0 (rules ask whether one is 0) or NaN (equal to none)."""
+    """Return a literal, but never -0.0 (rules test for 0) or NaN (equal to none)."""
     plain = DTYPE[prim].type(value).item()
     if prim in _FLOATS and (plain != plain or (plain == 0 and str(plain) == "-0.0")):
         return None
@@ -92,7 +92,7 @@ def _add(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
     if type(rhs) is Bin and rhs.op == "-" and rhs.rhs == lhs:
         return rhs.lhs
     if type(lhs) is Bin and lhs.op in ("+", "-") and type(lhs.rhs) is Lit:
-        # Constants go outward, where they meet.
+        # Move constants outward, where they can be combined.
         return Bin(lhs.op, at, Bin("+", at, lhs.lhs, rhs), lhs.rhs)
     if type(rhs) is Bin and rhs.op in ("+", "-") and type(rhs.rhs) is Lit:
         return Bin(rhs.op, at, Bin("+", at, lhs, rhs.lhs), rhs.rhs)
@@ -114,7 +114,7 @@ def _add_constant(at: Prim, lhs: SE, value: int) -> SE | None:
 
 
 def plus(at: Prim, lhs: SE, value: int) -> SE:
-    """`lhs + value`, written as a subtraction when `value` is negative."""
+    """Return `lhs + value`, written as a subtraction for a negative value."""
     if value < 0 and value != int_range(at)[0]:
         return Bin("-", at, lhs, Lit(-value, at))
     return Bin("+", at, lhs, Lit(value, at))
@@ -145,7 +145,7 @@ def _sub(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
 
 
 def _cancelled(at: Prim, lhs: SE, rhs: SE) -> SE | None:
-    """`lhs - rhs` where one of them is a sum or difference in which the other one is."""
+    """Simplify `lhs - rhs` where one is a sum or difference containing the other."""
     if type(lhs) is Bin and lhs.op == "+":
         if lhs.rhs == rhs:
             return lhs.lhs
@@ -281,14 +281,14 @@ def _or(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
 
 
 def is_negation(one: SE, other: SE) -> bool:
-    """Whether one of two conditions is written as the negation of the other."""
+    """True if one condition is syntactically the negation of the other."""
     return negate(one) == other or negate(other) == one
 
 
 def _compare(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
     """`x <= x ==> true`; `x < x ==> false` (not for floats); `c == true ==> c`."""
     if type(lhs) is Lit and op not in _COMMUTES:
-        # The literal goes to the right, as the range facts expect.
+        # Move the literal to the right, as the range facts expect.
         other = _compare(_SWAPPED[op], at, rhs, lhs)
         return Bin(_SWAPPED[op], at, rhs, lhs) if other is None else other
     if at in _FLOATS:
@@ -310,7 +310,7 @@ def _compare(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
 
 
 def _compare_with_end(op: str, at: Prim, rhs: Lit) -> SE | None:
-    """No value lies below the smallest or above the largest."""
+    """Decide comparisons with the smallest and largest value of a type."""
     low, high = int_range(at)
     if rhs.value == low and op in (">=", "<"):
         return TRUE if op == ">=" else FALSE
@@ -320,7 +320,7 @@ def _compare_with_end(op: str, at: Prim, rhs: Lit) -> SE | None:
 
 
 def negate(cond: SE) -> SE:
-    """The opposite of a condition, without a `not` in front where that is possible."""
+    """Return the negation of a condition, without a leading `not` where possible."""
     match cond:
         case Lit(value, _):
             return FALSE if value else TRUE
@@ -356,7 +356,7 @@ RULES: dict[str, BinRule] = {
 
 
 def fold_un(op: str, at: Prim, arg: SE) -> SE | None:
-    """`- - x ==> x`; `!!x ==> x`; `!(x < y) ==> x >= y` (not for floats); constants."""
+    """Simplify `- - x ==> x`; `!!x ==> x`; `!(x < y) ==> x >= y` (not for floats); constants."""
     if type(arg) is Lit:
         with np.errstate(all="ignore"):
             return literal(scalar.apply_un(op, at, _value(arg)), at)
@@ -373,7 +373,7 @@ def fold_un(op: str, at: Prim, arg: SE) -> SE | None:
 
 
 def fold_conv(src: Prim, dst: Prim, arg: SE) -> SE | None:
-    """Conversions to the same type, of constants, and two in a row of which one is enough."""
+    """Simplify conversions to the same type, of constants, and redundant pairs."""
     if src == dst:
         return arg
     if type(arg) is Lit:
@@ -392,7 +392,7 @@ def fold_conv(src: Prim, dst: Prim, arg: SE) -> SE | None:
 
 
 def fold_fun(fun: str, at: Prim, args: tuple[SE, ...]) -> SE | None:
-    """A function of constants; to_bits (from_bits x) ==> x;  floor (floor x) ==> floor x."""
+    """Fold a function of constants; to_bits (from_bits x) ==> x;  floor (floor x) ==> floor x."""
     values = tuple(_value(arg) for arg in args if type(arg) is Lit)
     if len(values) == len(args):
         with np.errstate(all="ignore"):
@@ -406,7 +406,7 @@ def fold_fun(fun: str, at: Prim, args: tuple[SE, ...]) -> SE | None:
 
 
 def fold_select(cond: SE, then: SE, orelse: SE) -> SE | None:
-    """A constant condition, equal sides, and choices between truths."""
+    """Simplify a constant condition, equal sides, and choices between booleans."""
     if type(cond) is Lit:
         return then if cond.value else orelse
     if then == orelse:

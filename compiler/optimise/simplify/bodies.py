@@ -1,4 +1,4 @@
-"""Bodies inside a statement, and what all statements with bodies have in common."""
+"""Simplify nested bodies; helpers shared by all statements with bodies."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from compiler.optimise.simplify.state import ScopeKind, State
 
 @dataclass(frozen=True, slots=True)
 class Instead:
-    """What runs in place of an operation: its results are those of `body`, where `given` holds.
+    """The replacement of an operation: the results of `body`, where `given` holds.
 
-    A result that the body binds under the name that the statement gives it has its name already.
+    A result that the body binds under the statement's own name needs no renaming.
     """
 
     body: Body
@@ -38,7 +38,7 @@ class Instead:
 
 
 def splice(s: State, stm: Stm, instead: Instead) -> None:
-    """Run that here, and name its results as the statement did."""
+    """Emit the replacement here, and bind its results to the statement's names."""
     for param, value in instead.given:
         s.depths = s.depends(value)
         s.let(param, value, stm.prov)
@@ -58,16 +58,16 @@ def stms(s: State, todo: tuple[Stm, ...]) -> None:
 
 
 def rebuilt(s: State, old: Body, new_stms: list[Stm], results: tuple[Operand, ...]) -> Body:
-    """A body of the new parts; the old one if they are the same."""
+    """Return a body of the new parts; the old one if they are the same."""
     if results is old.results and all_same(new_stms, old.stms):
         return old
     return Body(tuple(new_stms), results, results_prov(s, old))
 
 
 def results_prov(s: State, old: Body | KernelBody) -> Prov:
-    """Where results came from, with the expressions that were moved into them.
+    """Return the provenance of results, with that of expressions moved into them.
 
-    Those come first where nothing else is computed there.
+    The latter come first if nothing else is computed there.
     """
     pulled = merge_prov(*s.pulled)
     s.pulled.clear()
@@ -84,10 +84,10 @@ def nested_body(
     ask: Callable[[Sequence[Operand]], object] | None = None,
     told: tuple[object, ...] = (),
 ) -> tuple[Body, bool]:
-    """Simplify a nested body, whose names `prepare` binds; and whether it is speculatable.
+    """Simplify a nested body, whose names `prepare` binds; returns whether it is speculatable.
 
-    `ask` is called with its results where they are known, unless the body was left as it was;
-    `told` is what is known of the elements that it is given.
+    `ask` is called with its results while their facts hold, unless the body was left unchanged;
+    `told` is what is known of its inputs' elements.
     """
     scope = s.enter(kind)
     scope.trips = trips
@@ -119,7 +119,7 @@ def nested_lambda(
     ask: Callable[[Sequence[Operand]], object] | None = None,
     told: tuple[object, ...] = (),
 ) -> tuple[Lambda, bool]:
-    """Simplify a lambda; and whether it is speculatable."""
+    """Simplify a lambda; returns whether it is speculatable."""
     params = fn.params
 
     def bind() -> None:
@@ -136,13 +136,13 @@ def nested_lambda(
 
 
 def types_of(s: State, types: tuple[Type, ...]) -> tuple[Type, ...]:
-    """Types with known sizes put in place; the same tuple if nothing changes."""
+    """Substitute known sizes in types; the same tuple if nothing changes."""
     new = tuple(type_of(s, t) for t in types)
     return types if all_same(new, types) else new
 
 
 def type_of(s: State, kind: Type) -> Type:
-    """A type with known sizes put in place."""
+    """Substitute known sizes in a type."""
     if type(kind) is not Array:
         return kind
     shape = s.shape(kind.shape)
@@ -150,12 +150,12 @@ def type_of(s: State, kind: Type) -> Type:
 
 
 def all_same(new: Sequence[object], old: Sequence[object]) -> bool:
-    """Whether two sequences hold the same objects."""
+    """True if two sequences hold the same objects."""
     return len(new) == len(old) and all(map(is_, new, old))
 
 
 def pattern(s: State, stm: Stm) -> tuple[Param, ...]:
-    """The pattern with types rewritten; its own sizes do not count as dependencies."""
+    """Return the pattern with rewritten types; its own sizes are no dependencies."""
     for param in stm.pat:
         s.depths_of[param.name] = 0
     new = tuple(map(s.param, stm.pat))
@@ -165,12 +165,12 @@ def pattern(s: State, stm: Stm) -> tuple[Param, ...]:
 def unless_it_can_fail(
     s: State, speculatable: bool, pat: tuple[Param, ...], exp: Exp
 ) -> Callable[[int], bool] | None:
-    """Statements with bodies may move if nothing in them can fail and nothing must be fresh."""
+    """Return a test that permits hoisting if nothing can fail and nothing must be fresh."""
     if not speculatable or any(p.name in s.unique for p in pat) or not operands_cannot_fail(exp):
         return None
     return lambda limit: True
 
 
 def variable(name: Name, param: Param) -> Var:
-    """The scalar `name`, of the type of `param`."""
+    """Return the scalar variable `name`, of the type of `param`."""
     return Var(name, param.type.prim)

@@ -1,4 +1,4 @@
-"""Branches: known conditions, sides that agree, and choices between scalars."""
+"""Simplify branches: known conditions, equal sides, and choices between scalars."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from compiler.optimise.simplify.state import State
 
 Pair = tuple[Operand, Operand]
 _MAX_SELECTED = 12
-"""Operations that are computed on both sides rather than branched over."""
+"""Maximum operations computed on both sides in place of a branch."""
 
 
 def known_side(s: State, stm: Stm, exp: If) -> Outcome[Instead]:
@@ -73,7 +73,7 @@ SAME = NodeRule(
 
 
 def share_equal_results(s: State, exp: If, stm: Stm) -> tuple[If, tuple[Param, ...]]:
-    """The branches and their pattern without results that are no choice."""
+    """Return the branch and its pattern without results that involve no choice."""
     kept: list[int] = []
     first: dict[Pair, Param] = {}
     depths = s.depths
@@ -93,9 +93,9 @@ def share_equal_results(s: State, exp: If, stm: Stm) -> tuple[If, tuple[Param, .
 
 
 def follow_shared(s: State, stm: Stm, kept: tuple[Param, ...]) -> None:
-    """Results that stand for others of the branch stand for what these stand for by now.
+    """Update results that stand for others of the branch, once those are placed.
 
-    That is what an equal branch gave before. Only now is it known where the others stand.
+    The others may have been replaced by the results of an earlier equal branch.
     """
     if len(kept) == len(stm.pat):
         return

@@ -1,17 +1,15 @@
-"""What is known of all elements of an array of whole numbers, from how it was made.
+"""Bounds of the elements of integer arrays, derived from how the arrays are made.
 
-`ends` of an array are polynomials of names around it that no element is below, or above. They
-follow from what the elements are: of a literal, of a map's function, of views and joined arrays, of
-a scan whose operator stays between them. Counts are more: where an array of truth values is summed
-up, element `i` is at most `i + 1`, and who writes to the places that such counts name, writes all
-places before the last count. So what `filter` and `partition` give has the ends of what they take.
+`ends` of an array are polynomials of outer names that bound all elements from below or above. They
+follow from the definition: a literal, a map's function, views and concatenations, a scan whose
+operator preserves them. Counts give more: in a prefix sum of booleans, element `i` is at most `i +
+1`, and a scatter to the counted places writes all places before the last count. So the results of
+`filter` and `partition` have the bounds of their inputs.
 
-What is known of a function's own arrays stays known in later rounds: names mean the same values,
-and the checks that came before them still do.
-
-Each inequality is asked of `facts`, which has it shown to the checker; the rest is induction over
-the elements. What is known holds in the body that it was learned in: conditions around may be
-part of it.
+Bounds of a function's own arrays persist across rounds: names mean the same values, and the earlier
+checks still hold. Each inequality is proved by `facts` and accepted by the checker; the rest is
+induction over the elements. A bound is valid in the body where it was learned, and may depend on
+enclosing conditions.
 """
 
 from __future__ import annotations
@@ -37,13 +35,13 @@ ELEMENTS = Rule(
     "elements all lie there.",
 )
 MOST = 4
-"""So many ends of a kind are kept of an array."""
+"""Maximum number of bounds of each kind kept per array."""
 LITERAL = 256
-"""The elements of literals of so many are looked at."""
+"""Maximum length of a literal whose elements are inspected."""
 
 
 def ends_of(s: State, array: Name) -> Ends:
-    """The ends of an array, where they are known."""
+    """Return the known bounds of an array's elements."""
     for scope in reversed(s.scopes):
         found = scope.known.ends.get(array)
         if found is not None:
@@ -52,7 +50,7 @@ def ends_of(s: State, array: Name) -> Ends:
 
 
 def _still(s: State, ends: Ends) -> Ends:
-    """What was learned in an earlier round, of names that there are still."""
+    """Keep bounds from an earlier round whose names still exist."""
     lows, highs = (
         tuple(end for end in some if end.names() <= s.depths_of.keys())
         for some in (ends.lows, ends.highs)
@@ -77,7 +75,7 @@ def _note(s: State, array: Name, ends: Ends) -> None:
 
 
 def learn_array(s: State, param: ir.Param, exp: ir.Exp) -> None:
-    """What is known of an array, or of a number that is read from one."""
+    """Learn bounds of an array's elements, or of a number read from an array."""
     if s.is_off(ELEMENTS) or getattr(param.type, "prim", "") not in ("i64", "i32", "bool"):
         return
     match exp:
@@ -106,7 +104,7 @@ def learn_array(s: State, param: ir.Param, exp: ir.Exp) -> None:
 
 
 def learn_element(s: State, name: Name, kind: ir.Type, array: Name) -> None:
-    """What is known of one element of an array, or of a row of it."""
+    """Learn bounds of one element of an array, or of a row of it."""
     _learn_ends(s, name, kind, ends_of(s, array), array)
 
 
@@ -120,7 +118,7 @@ def _learn_ends(s: State, name: Name, kind: ir.Type, ends: Ends, array: Name) ->
 
 
 def _of_operand(s: State, value: ir.Operand) -> Ends:
-    """The ends of an array, or of a number, which are names around it or numbers."""
+    """Return the bounds of an array or number, over outer names or constants."""
     if isinstance(value, str):
         return ends_of(s, value)
     if isinstance(value, ir.Lit):
@@ -135,7 +133,7 @@ def _of_operand(s: State, value: ir.Operand) -> Ends:
 
 
 def _joined(s: State, parts: Iterator[Ends]) -> Ends:
-    """The ends of all parts together: those of one that the others keep."""
+    """Return the common bounds of all parts: those of one that hold for the others."""
     found = next(parts, Ends())
     for one in parts:
         if not found:
@@ -148,7 +146,7 @@ def _joined(s: State, parts: Iterator[Ends]) -> Ends:
 
 
 def _kept(s: State, some: tuple[Poly, ...], others: tuple[Poly, ...], op: str) -> tuple[Poly, ...]:
-    """Those of both that go as far as one of the others."""
+    """Return the bounds of either that are no tighter than one of the other."""
     kept = [end for end in some if any(_ordered(s, op, end, other) for other in others)]
     kept += [end for end in others if any(_ordered(s, op, end, other) for other in some)]
     return tuple(dict.fromkeys(kept))
@@ -162,14 +160,14 @@ def _ordered(s: State, op: str, one: Poly, other: Poly) -> bool:
 
 
 def used(arguments: Iterable[Argument]) -> list[Name]:
-    """The arrays of whose elements something had to be known."""
+    """Return the arrays whose element bounds the arguments use."""
     lines = chain.from_iterable(all_lines(argument.lines) for argument in arguments)
     known = (line.because for line in lines if isinstance(line.because, Source))
     return list(dict.fromkeys(one.text for one in known if one.kind == "between" and one.text))
 
 
 def removed(s: State, stm: ir.Stm, arrays: Sequence[Name]) -> bool:
-    """Whether a check may go away for which something had to be known of `arrays`; it is told."""
+    """Commit the removal of a check that element bounds of `arrays` prove; False if it stays."""
     names = " and ".join(f"`{base_of(name)}`" for name in arrays)
     said = f"Check removed: how {names} is made says between which numbers its elements lie."
     return s.commit(ELEMENTS, stm.prov, Applied(True, said)) is not None
@@ -179,19 +177,19 @@ def removed(s: State, stm: ir.Stm, arrays: Sequence[Name]) -> bool:
 
 
 def learn_inputs(s: State, fn: ir.Lambda, arrays: Sequence[Name]) -> None:
-    """What is known of the elements that an operator's function is given, in its body."""
+    """Learn element bounds of an operator's inputs, in its body."""
     for param, array in zip(fn.params, arrays, strict=True):
         learn_element(s, param.name, param.type, s.name(array))
 
 
 def told(s: State, arrays: Sequence[Name]) -> tuple[Ends, ...]:
-    """What is known of the elements of some arrays; nothing if it is nothing of all."""
+    """Return element bounds of arrays; () if none is known."""
     found = tuple(ends_of(s, s.name(array)) for array in arrays)
     return found if any(found) else ()
 
 
 def results_of(s: State, exp: ir.Soac, fn_results: Sequence[ir.Operand]) -> list[Ends]:
-    """The ends of what an operator's function gives; asked at the end of its body."""
+    """Return bounds of an operator's results; call at the end of its body."""
     if s.is_off(ELEMENTS) or isinstance(exp, ir.Hist | ir.Stream):
         return []
     inside = 1 << s.depth
@@ -214,7 +212,7 @@ def results_of(s: State, exp: ir.Soac, fn_results: Sequence[ir.Operand]) -> list
 
 
 def _numbers(op: ir.Operator) -> tuple[str, int] | None:
-    """The operation of a scan on numbers, and the one that it begins with."""
+    """Return the operation and initial value of an integer scan, or None."""
     match op.neutral, op.fn.body.stms, op.fn.body.results:
         case (ir.Lit(start, "i64"),), (), (ir.Bin(kind, "i64", ir.Var(lhs), ir.Var(rhs)),):
             if {lhs, rhs} == {param.name for param in op.fn.params}:
@@ -223,14 +221,14 @@ def _numbers(op: ir.Operator) -> tuple[str, int] | None:
 
 
 def _outer(s: State, ends: Ends, inside: int) -> Ends:
-    """Those that can be said around the body."""
+    """Express bounds over names outside the body."""
     lows = [p for end in ends.lows for p in _without(s, end, inside, low=True)]
     highs = [p for end in ends.highs for p in _without(s, end, inside, low=False)]
     return Ends(tuple(lows), tuple(highs))
 
 
 def _of_value(s: State, value: ir.SE, inside: int) -> Ends:
-    """Ends of a number by names around the body, each of which is proved."""
+    """Return proved bounds of a number over outer names."""
     if isinstance(value, ir.Conv) and value.src == "bool":
         return Ends((Poly.const(0),), (Poly.const(1),))
     lows = [p for p in _candidates(s, value, inside, low=True) if _proved(s, p, "<=", value)]
@@ -243,7 +241,7 @@ def _proved(s: State, end: Poly, op: str, value: ir.SE) -> bool:
 
 
 def _candidates(s: State, value: ir.SE, inside: int, *, low: bool) -> Iterable[Poly]:
-    """What may be an end of a number."""
+    """Return candidate bounds of a number."""
     found: dict[Poly, None] = {}
     for poly in _shapes(s, value, low=low):
         found |= dict.fromkeys(_without(s, poly, inside, low=low))
@@ -253,7 +251,7 @@ def _candidates(s: State, value: ir.SE, inside: int, *, low: bool) -> Iterable[P
 
 
 def _shapes(s: State, value: ir.SE, *, low: bool) -> Iterator[Poly]:
-    """Polynomials that may be an end of a number, by its operators."""
+    """Yield polynomials that may bound a number, by its operators."""
     poly = poly_of(value)
     if poly is not None:
         yield poly
@@ -282,7 +280,7 @@ def _shapes(s: State, value: ir.SE, *, low: bool) -> Iterator[Poly]:
 
 
 def _without(s: State, poly: Poly, inside: int, *, low: bool) -> list[Poly]:
-    """The polynomial with ends in place of names that are bound in the body; few of them."""
+    """Substitute bounds for names bound in the body; returns few results."""
     found = [poly]
     for _ in range(MOST):
         inner = next((n for p in found for n in p.names() if s.depths_of.get(n, 0) & inside), None)
@@ -293,7 +291,7 @@ def _without(s: State, poly: Poly, inside: int, *, low: bool) -> list[Poly]:
 
 
 def _replaced(s: State, poly: Poly, name: Name, *, low: bool) -> Iterator[Poly]:
-    """The polynomial with ends of a name in place of the name."""
+    """Yield the polynomial with bounds substituted for a name."""
     if name not in poly.names():
         yield poly
         return
@@ -308,9 +306,9 @@ def _replaced(s: State, poly: Poly, name: Name, *, low: bool) -> Iterator[Poly]:
 
 
 def learn_results(s: State, exp: ir.Exp, pat: tuple[ir.Param, ...], parts: Sequence[Ends]) -> None:
-    """What is known of what an operator makes, by the ends of what its function gives.
+    """Learn element bounds of an operator's results from bounds of its function's results.
 
-    There are no `parts` of a function that was left as it was.
+    `parts` is empty for a function left unchanged.
     """
     if s.is_off(ELEMENTS) or not isinstance(exp, ir.Map | ir.Scan | ir.Scatter):
         return
@@ -341,7 +339,7 @@ def learn_results(s: State, exp: ir.Exp, pat: tuple[ir.Param, ...], parts: Seque
 
 
 def _without_facts(s: State, value: ir.Operand, inputs: Mapping[Name, Name]) -> Ends:
-    """The ends of what is an element of an array, or counts as 0 or 1."""
+    """Return bounds of a result that is an input's element, or a converted boolean."""
     match value:
         case ir.Var(name) if name in inputs:
             return ends_of(s, inputs[name])
@@ -361,9 +359,9 @@ def _learn_scan(
     *,
     asked: bool,
 ) -> None:
-    """What is known of a scan with an operator on numbers.
+    """Learn element bounds of a scan with an integer operator.
 
-    `asked`: the parts were looked at beside the neutral element.
+    `asked`: `parts` account for the neutral element.
     """
     ends = parts[at]
     zero, one = Poly.const(0), Poly.const(1)
@@ -371,7 +369,7 @@ def _learn_scan(
         case ("max" | "min", _) if asked:
             _note(s, pat[at].name, ends)
         case ("+", 0) if zero in ends.lows and one in ends.highs:
-            # Of the first i + 1 numbers, each of which is 0 or 1, the sum is at most i + 1.
+            # The sum of the first i + 1 numbers, each 0 or 1, is at most i + 1.
             _note(s, pat[at].name, Ends((zero,), (width,)))
             flag = _flag(s, exp, at, pat)
             if flag is not None:
@@ -379,7 +377,7 @@ def _learn_scan(
 
 
 def _with_neutral(s: State, ends: Ends, start: Poly, kind: str) -> Ends:
-    """The ends of maxima (minima) from a number on, where there is one element at least."""
+    """Return bounds of running maxima (minima) from `start` on, after at least one element."""
     lows, highs = ends.lows, ends.highs
     if kind == "max":
         highs = tuple(end for end in highs if _ordered(s, ">=", end, start))
@@ -389,7 +387,7 @@ def _with_neutral(s: State, ends: Ends, start: Poly, kind: str) -> Ends:
 
 
 def _flag(s: State, exp: ir.Scan, at: int, pat: tuple[ir.Param, ...]) -> ir.SE | None:
-    """The condition that a scan counts, by the elements of arrays: of inputs, or written beside."""
+    """Return the condition that a scan counts, over elements of arrays: inputs, or kept results."""
     inputs = _inputs(s, exp)
     match exp.fn.body.results[at]:
         case ir.Conv("bool", "i64", cond):
@@ -404,7 +402,7 @@ def _flag(s: State, exp: ir.Scan, at: int, pat: tuple[ir.Param, ...]) -> ir.SE |
 
 
 def _by_arrays(cond: ir.SE, inputs: Mapping[Name, Name]) -> ir.SE:
-    """A condition with the names of arrays in place of those of their elements."""
+    """Replace element names in a condition by the names of their arrays."""
     return map_se(cond, lambda var: ir.Var(inputs.get(var.name, var.name), var.prim))
 
 
@@ -412,7 +410,7 @@ def _by_arrays(cond: ir.SE, inputs: Mapping[Name, Name]) -> ir.SE:
 
 
 def learn_total(s: State, pat: Sequence[ir.Param], exp: ir.If) -> None:
-    """`if n == 0 then 0 else counts[n - 1]`."""
+    """Recognise the total `if n == 0 then 0 else counts[n - 1]`."""
     if s.is_off(ELEMENTS):
         return
     for k, param in enumerate(pat):
@@ -437,10 +435,10 @@ def learn_total(s: State, pat: Sequence[ir.Param], exp: ir.If) -> None:
 def _learn_scatter(
     s: State, exp: ir.Scatter, pat: tuple[ir.Param, ...], parts: Sequence[Ends]
 ) -> None:
-    """Where the places are those of counts, all before the last count are written.
+    """Learn that a scatter to counted places writes all places before the last count.
 
-    The k-th element that is kept goes to place k: for `partition` the others go behind them, so
-    that all places are written.
+    The k-th kept element goes to place k; in `partition` the others follow, so that all places are
+    written.
     """
     if len(exp.dests) != 1 or exp.dests[0].rank != 1 or exp.dests[0].times != 1:
         return
@@ -464,12 +462,12 @@ def _learn_scatter(
 
 
 def _inputs(s: State, exp: ir.Soac) -> dict[Name, Name]:
-    """The arrays that an operator goes through, by the names of their elements."""
+    """Map an operator's element names to its input arrays."""
     return {p.name: s.name(a) for p, a in zip(exp.fn.params, exp.arrays, strict=True)}
 
 
 def _place(s: State, value: ir.SE, inputs: dict[Name, Name]) -> CountedPlace | None:
-    """`if keep then upto - 1 else -1`, or `.. else total + i - upto`."""
+    """Recognise `if keep then upto - 1 else -1`, or `.. else total + i - upto`."""
     match value:
         case ir.Select(flag, kept, other):
             pass
@@ -491,7 +489,7 @@ def _place(s: State, value: ir.SE, inputs: dict[Name, Name]) -> CountedPlace | N
 
 
 def _is_behind(s: State, inputs: dict[Name, Name], counts: Name, rest: Poly) -> bool:
-    """Whether that is the last count and the index."""
+    """True if the polynomial is the last count plus the index."""
     totals = [name for name in rest.names() if _look(s, "totals", name) == counts]
     if len(totals) != 1:
         return False
@@ -503,7 +501,7 @@ def _is_behind(s: State, inputs: dict[Name, Name], counts: Name, rest: Poly) -> 
 
 
 def _of_slice(s: State, array: Name, dims: tuple[ir.DimIndex, ...]) -> Ends:
-    """The ends of a slice: of the first elements of an array more may be known."""
+    """Return element bounds of a slice; more may be known of an array's written prefix."""
     written = _written(s, array)
     if written is not None and len(dims) == 1:
         counts, ends = written
@@ -518,13 +516,13 @@ def _of_slice(s: State, array: Name, dims: tuple[ir.DimIndex, ...]) -> Ends:
 
 
 def _written(s: State, array: Name) -> tuple[Name, Ends] | None:
-    """The counts before whose last all elements of an array are written, and their ends."""
+    """Return the counts whose last one bounds an array's written prefix, and its bounds."""
     found = _look(s, "prefixes", array)
     return found if isinstance(found, tuple) else None
 
 
 def _is_before(s: State, at: ir.SE, counts: Name) -> bool:
-    """Whether a place is before the last of some counts."""
+    """True if a place is provably before the last count."""
     totals = (one for scope in s.scopes for one in scope.known.totals.items())
     names = [name for name, of in totals if of == counts and name in s.depths_of]
     place = poly_of(at)

@@ -1,4 +1,4 @@
-"""What a body of the simplifier knows of arrays of whole numbers (`elements.py` finds it out)."""
+"""Data types for the known element bounds of integer arrays (computed by `elements.py`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compiler.ir.nodes import SE
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Polynomials that no element of an array is below, and that none is above."""
+    """Lower and upper bounds of all elements of an array, as polynomials."""
 
     lows: tuple[Poly, ...] = ()
     highs: tuple[Poly, ...] = ()
@@ -23,10 +23,7 @@ class Ends:
 
 @dataclass(frozen=True, slots=True)
 class CountedPlace:
-    """Places of the elements that `counts` count, one after the other; `all`: of the others too.
-
-    The others go behind them.
-    """
+    """Consecutive places of the counted elements; `all`: of the others too, after them."""
 
     counts: Name
     all: bool
@@ -34,22 +31,21 @@ class CountedPlace:
 
 @dataclass(slots=True)
 class KnownElements:
-    """What is known in one body of its arrays and of those around it."""
+    """Known facts about the arrays of one body and the enclosing ones."""
 
     ends: dict[Name, Ends] = field(default_factory=dict)
     bits: dict[Name, SE] = field(default_factory=dict)
-    """For an array that is 1 where a condition holds, and 0 elsewhere: that condition."""
+    """Condition of an array that is 1 where it holds and 0 elsewhere."""
     counts: dict[Name, SE] = field(default_factory=dict)
-    """For an array that counts how often a condition holds up to each place: that condition.
-
-    In these, the names of arrays stand for their elements at that place."""
+    """Condition of an array that counts how often it holds up to each place. Names of arrays
+    stand for their elements at that place."""
     totals: dict[Name, Name] = field(default_factory=dict)
-    """For a number that is the last of such counts, or 0 if there are none: these counts."""
+    """Counts of a number that is the last of them, or 0 if there are none."""
     places: dict[Name, CountedPlace] = field(default_factory=dict)
-    """For an array of places that counts say: what is written by who writes to all of them."""
+    """Counted places that an array holds; a scatter to all of them writes them all."""
     prefixes: dict[Name, tuple[Name, Ends]] = field(default_factory=dict)
-    """For an array whose elements before the last count are written: the counts, and their ends."""
+    """Counts whose last one bounds the written prefix of an array, and the prefix's bounds."""
 
     def copy(self) -> KnownElements:
-        """The same, to which more can be added."""
+        """Return an independent copy."""
         return KnownElements(*(dict(getattr(self, one.name)) for one in fields(self)))

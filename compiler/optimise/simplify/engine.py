@@ -1,4 +1,4 @@
-"""One forward pass of the simplifier: each kind of statement, with the rules that apply to it."""
+"""The forward pass of the simplifier: handlers for each kind of statement, and their rules."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ HANDLERS: dict[type, Callable[[State, ir.Stm], None]] = {
 
 
 def simplify_function(s: State, fun: ir.Function) -> ir.Function:
-    """The function after one forward pass."""
+    """Run one forward pass over a function."""
     s.enter("function")
     s.facts.oldest(param.name for param in fun.params)
     for param in fun.params:
@@ -74,7 +74,7 @@ def _scalar(s: State, stm: ir.Stm) -> None:
 
 @handles(HANDLERS, *ir.ArrayOp.__args__)
 def _array_op(s: State, stm: ir.Stm) -> None:
-    """Indexing, views, and what makes arrays."""
+    """Simplify indexing, views, and constructors of arrays."""
     parts = Rewrite(se=partial(scalar, s), name=s.name, poly=s.poly)
     exp = rewrite(stm.exp, parts)
     result = stm.pat[0]
@@ -114,12 +114,12 @@ _OWNERS = frozenset((ir.Update, ir.Scratch, ir.Alloc))
 
 
 def _is_empty(exp: ir.Exp) -> bool:
-    """Whether it makes an array without elements, which is as good as another one."""
+    """True for an empty scratch array, which equals any other."""
     return isinstance(exp, ir.Scratch) and any(size.constant == 0 for size in exp.shape)
 
 
 def _safety(s: State, exp: ir.Exp) -> Callable[[int], bool]:
-    """Whether an array operation may be computed where only the facts of some depth hold."""
+    """Return a test whether an operation may be computed where only a depth's facts hold."""
 
     def safe(limit: int) -> bool:
         if s.is_undecided(exp, limit):
@@ -133,7 +133,7 @@ def _safety(s: State, exp: ir.Exp) -> Callable[[int], bool]:
 
 
 class _AtDepth:
-    """What the facts of a depth say."""
+    """Facts that hold at a depth."""
 
     __slots__ = ("_limit", "_state")
 
@@ -142,15 +142,15 @@ class _AtDepth:
         self._limit = limit
 
     def is_size(self, size: Poly) -> bool:
-        """Whether an array can have that size."""
+        """True if an array can have that size."""
         return self._state.facts.is_size(size, self._limit)
 
     def is_inside(self, exp: ir.Index | ir.Slice | ir.Update) -> bool:
-        """Whether all positions are positions of the array."""
+        """True if all accessed positions are in bounds."""
         return index.is_in_bounds(self._state, exp, self._limit)
 
     def keeps_count(self, exp: ir.Reshape) -> bool:
-        """Whether the array has as many elements as the new shape."""
+        """True if the new shape has as many elements as the array."""
         return index.keeps_count(self._state, exp.array, exp.shape)
 
 
@@ -189,14 +189,14 @@ def always_true(s: State, stm: ir.Stm, exp: ir.Assert) -> Outcome[Instead]:
 
 @handles(HANDLERS, ir.Call, ir.Threshold, ir.Alloc)
 def _plain(s: State, stm: ir.Stm) -> None:
-    """A statement about which there is nothing to know: a call, a threshold, an allocation."""
+    """Rewrite the operands of an opaque statement: a call, a threshold, an allocation."""
     exp = rewrite(stm.exp, Rewrite(se=partial(scalar, s), name=s.name, poly=s.poly))
     s.emit(pattern(s, stm), exp, stm.prov, None, stm)
 
 
 @handles(HANDLERS, ir.Apply)
 def _apply(s: State, stm: ir.Stm) -> None:
-    """A function of scalars: what equal arguments gave before is not computed again."""
+    """Simplify a call of a scalar function, with CSE."""
     exp = rewrite(stm.exp, Rewrite(se=partial(scalar, s)))
     if computed_before(s, stm, exp):
         return
@@ -206,7 +206,7 @@ def _apply(s: State, stm: ir.Stm) -> None:
 
 @handles(HANDLERS, ir.WithVjp)
 def _with_vjp(s: State, stm: ir.Stm) -> None:
-    """A function with its own reverse mode: both stay what they are."""
+    """Rewrite the operands of a function with a custom derivative; both functions stay."""
     exp = stm.exp
     assert isinstance(exp, ir.WithVjp)
     args = operands(s, exp.args)
@@ -295,9 +295,9 @@ def _loop(s: State, stm: ir.Stm) -> None:
 def _shared_or_placed(
     s: State, stm: ir.Stm, pat: tuple[ir.Param, ...], new: ir.If | ir.Loop, speculatable: bool
 ) -> None:
-    """Bind `pat`, what is left of the pattern of `stm`, to what a branch or a loop gives.
+    """Bind the remaining pattern `pat` of `stm` to the results of a branch or loop.
 
-    The results of an equal one that was computed before stand for these.
+    Reuses the results of an equal one computed before.
     """
     final = stm if pat is stm.pat else ir.Stm(pat, new, stm.prov)
     typed = pattern(s, final)
@@ -311,7 +311,7 @@ def _shared_or_placed(
 
 
 def _is_value(s: State, param: ir.Param) -> bool:
-    """Whether a result may stand for an equal one: nothing says where it has to lie."""
+    """True if a result may be replaced by an equal one: its memory is not fixed."""
     return param.name not in s.unique and (
         type(param.type) is ir.Scalar or (type(param.type) is ir.Array and param.type.mem is None)
     )

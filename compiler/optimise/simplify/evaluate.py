@@ -1,7 +1,7 @@
-"""Maps over literals: few elements that are known are computed by the compiler.
+"""Evaluate maps over small literals at compile time.
 
-`map f [1, 2, 3] ==> [f 1, f 2, f 3]` where all that `f` needs is known, so that what is read from
-the array is a number, or lies between numbers.
+`map f [1, 2, 3] ==> [f 1, f 2, f 3]` where all inputs of `f` are known, so that reads from the
+array become constants, or get bounds.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from compiler.optimise.simplify.scalars import folded
 from compiler.optimise.simplify.state import State
 
 MOST = 64
-"""Elements of such an array."""
+"""Maximum number of elements."""
 WORK = 4096
-"""Statements that are gone through for one."""
+"""Maximum number of statements executed per map."""
 
 Rows = tuple["Rows | ir.Lit", ...]
 Data = Rows | ir.Lit
 
 
 class _Unknown(Exception):
-    """Something is needed that is not known, or takes too long."""
+    """A value is not known, or takes too long."""
 
 
 def known_map(s: State, stm: ir.Stm, exp: ir.Map) -> Outcome[Instead]:
@@ -56,14 +56,14 @@ def known_map(s: State, stm: ir.Stm, exp: ir.Map) -> Outcome[Instead]:
 
 
 class _Evaluation:
-    """Computes with literals, for a limited time."""
+    """Evaluates code on literals, within a budget."""
 
     def __init__(self, s: State) -> None:
         self.s = s
         self.left = WORK
 
     def array(self, name: Name) -> Rows:
-        """An array around the map, if it is a literal that nothing changes."""
+        """Return an outer array, if it is an immutable literal. Raises _Unknown."""
         name = self.s.name(name)
         made = self.s.defs.get(name)
         if name in self.s.unique or not isinstance(made, ir.ArrayLit) or len(made.elems) > MOST:
@@ -78,7 +78,7 @@ class _Evaluation:
         raise _Unknown
 
     def call(self, fn: ir.Lambda, args: Sequence[Data], around: Mapping[Name, Data]) -> list[Data]:
-        """What a function gives."""
+        """Apply a function. Raises _Unknown."""
         names = dict(around)
         names |= {param.name: arg for param, arg in zip(fn.params, args, strict=True)}
         for stm in fn.body.stms:
@@ -90,13 +90,13 @@ class _Evaluation:
         return [self.operand(result, names) for result in fn.body.results]
 
     def operand(self, value: ir.Operand, names: Mapping[Name, Data]) -> Data:
-        """An array by its name, or a number."""
+        """Evaluate an array name or a scalar expression."""
         if isinstance(value, str):
             return names[value] if value in names else self.array(value)
         return self.number(value, names)
 
     def number(self, value: ir.SE, names: Mapping[Name, Data]) -> ir.Lit:
-        """A number."""
+        """Evaluate a scalar expression."""
 
         def known(var: ir.Var) -> ir.SE:
             found = names.get(var.name, self.s.subst.get(var.name))
@@ -108,7 +108,7 @@ class _Evaluation:
         return found
 
     def exp(self, exp: ir.Exp, names: Mapping[Name, Data]) -> Sequence[Data]:
-        """What one statement gives."""
+        """Evaluate one statement. Raises _Unknown."""
         match exp:
             case ir.Index(array, at):
                 found = self.operand(array, names)

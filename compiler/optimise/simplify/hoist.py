@@ -1,9 +1,9 @@
-"""Checks that say the same in every iteration are made once, before.
+"""Hoist loop-invariant checks.
 
-Values move out of loops and lambdas in `State.emit`, which needs to know only that computing them
-cannot fail. A check is there to fail, so it moves only together with the question whether it would
-be made at all: `assert c`, in a body that runs `n` times, becomes `assert (n <= 0 || c)`. It must
-stand directly in that body, under no condition.
+Values are hoisted in `State.emit`, provided that computing them cannot fail. A check can fail, so
+it is hoisted together with the condition that it would be reached: `assert c`, in a body that runs
+`n` times, becomes `assert (n <= 0 || c)`. It must be a statement of that body itself, under no
+condition.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def hoist_check(s: State, check: Assert, prov: Prov) -> bool:
 
 
 def _message(s: State, check: Assert, depth: int) -> tuple[str | SE, ...]:
-    """The message without values that are not known outside; they do not matter to the check."""
+    """Drop inner values from the message; they do not affect the check."""
     return tuple(
         part if isinstance(part, str) or not s.depends(part) >> (depth + 1) else ".."
         for part in check.message

@@ -1,9 +1,9 @@
-"""Indexing, views and copies: reading through them, and views of views.
+"""Simplify indexing, views and copies: read through them, compose views.
 
-A rule gets an expression whose operands are simplified and answers what replaces it: another
-expression, or `Same(array)` when the result is an array that exists already. Reading through a
-view is always allowed, since a view cannot be used after its array was consumed. Reading through a
-copy is not: the array may have been overwritten since, so it must be one that nothing consumes.
+A rule gets an expression with simplified operands and returns its replacement: another expression,
+or `Same(array)` for an existing array. Reading through a view is always allowed, since a view
+cannot be used after its array was consumed. Reading through a copy is not: the array may have been
+overwritten since, so it must never be consumed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from compiler.optimise.simplify.state import State
 
 @dataclass(frozen=True, slots=True)
 class Same:
-    """The result is `array` itself."""
+    """The existing array `array`."""
 
     array: Name
 
@@ -33,7 +33,7 @@ View = ir.Slice | ir.Rearrange | ir.Reshape
 
 
 def i64(op: str, lhs: ir.SE, rhs: ir.SE) -> ir.SE:
-    """`lhs op rhs`, folded."""
+    """Return `lhs op rhs`, folded."""
     return refold(ir.Bin(op, "i64", lhs, rhs))
 
 
@@ -107,7 +107,7 @@ def index_of_made(s: State, stm: ir.Stm, exp: ir.Index) -> Outcome[New]:
 
 
 def _index_of_concat(s: State, exp: ir.Index, arrays: tuple[Name, ...]) -> Outcome[New]:
-    """`(xs ++ ys)[i] ==> xs[i] or ys[i - n]`, where i is known to lie in one of them."""
+    """Rewrite `(xs ++ ys)[i] ==> xs[i] or ys[i - n]`, where i provably lies in one of them."""
     before = Poly.const(0)
     for array in arrays:
         kind = s.types.get(array)
@@ -131,9 +131,9 @@ def _known(name: str) -> str:
 def reshaped(
     inner: tuple[Poly, ...], outer: tuple[Poly, ...], at: tuple[ir.SE, ...]
 ) -> tuple[ir.SE, ...] | None:
-    """The place in an array of shape `inner` of element `at` of its reshape to `outer`.
+    """Return the index in an array of shape `inner` of element `at` of its reshape to `outer`.
 
-    None where that would take divisions: where several dimensions become other several ones.
+    None if that needs divisions: where several dimensions become several others.
     """
     result: list[ir.SE] = []
     i, o = 0, 0
@@ -160,7 +160,7 @@ def reshaped(
 def divided(
     inner: tuple[Poly, ...], outer: tuple[Poly, ...], at: tuple[ir.SE, ...]
 ) -> tuple[ir.SE, ...]:
-    """The same with divisions: cheaper than an array whose rows are all the same."""
+    """Return that index using divisions: cheaper than an array whose rows are all equal."""
     flat: ir.SE = ir.ZERO
     for size, index in zip(outer, at, strict=True):
         flat = i64("+", i64("*", flat, se_of(size)), index)
@@ -174,7 +174,7 @@ def divided(
 def _flatten(
     size: Poly, outer: tuple[Poly, ...], at: tuple[ir.SE, ...], start: int
 ) -> tuple[ir.SE | None, int]:
-    """The row-major position over as many of `outer` as it takes to make up `size`."""
+    """Return the row-major index over the dimensions of `outer` that make up `size`."""
     flat: ir.SE = ir.ZERO
     covered = Poly.const(1)
     for o in range(start, len(outer)):
@@ -202,7 +202,7 @@ def view_of_view(s: State, stm: ir.Stm, exp: View) -> Outcome[New]:
 
 
 def keeps_count(s: State, array: Name, shape: tuple[Poly, ...]) -> bool:
-    """Whether an array has as many elements as that shape, without any assertion."""
+    """True if an array has as many elements as that shape, without any assertion."""
     kind = s.types.get(array)
     return kind is not None and Poly.product(kind.shape) == Poly.product(shape)
 
@@ -318,7 +318,7 @@ def join_concats(s: State, stm: ir.Stm, exp: ir.Concat) -> Outcome[New]:
 
 
 def is_in_bounds(s: State, exp: ir.Index | ir.Slice | ir.Update, limit: int) -> bool:
-    """Whether an access is inside its array by the facts of depth `limit`."""
+    """True if an access is in bounds by the facts of depth `limit`."""
     kind = s.types.get(exp.array)
     if kind is None:
         return False
@@ -377,4 +377,4 @@ RULES = (
         "simplify/concat", "A concatenation of concatenations is one.", (ir.Concat,), join_concats
     ),
 )
-"""In the order in which they are tried at one expression."""
+"""In order of application to one expression."""

@@ -1,4 +1,4 @@
-"""Loops: trips that do not happen or happen once, parameters that never change, index bounds."""
+"""Simplify loops: few trips, unrolling, invariant parameters; learn index bounds."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def unrolled(s: State, stm: ir.Stm, exp: ir.Loop) -> Outcome[Instead]:
 
 
 def _with_less(stms: tuple[ir.Stm, ...], most: int) -> tuple[ir.Stm, ...]:
-    """Statements whose loops may become `most` statements each, as a part of a whole."""
+    """Limit the unrolling of nested loops to `most` statements each."""
     found = []
     for stm in stms:
         exp = map_stms(stm.exp, partial(_with_less, most=most))
@@ -86,7 +86,7 @@ def _with_less(stms: tuple[ir.Stm, ...], most: int) -> tuple[ir.Stm, ...]:
 
 
 def _copied(s: State, name: Name) -> Name:
-    """A name for another array like that one."""
+    """Return a fresh name for a copy of an array, unique if the original is."""
     new = s.ctx.fresh(name)
     if name in s.unique:
         s.unique.add(new)
@@ -123,7 +123,7 @@ INVARIANT = NodeRule(
 def drop_invariant(
     s: State, stm: ir.Stm, exp: ir.Loop, init: tuple[ir.Operand, ...]
 ) -> tuple[ir.Loop, tuple[ir.Param, ...], tuple[ir.Operand, ...]]:
-    """The loop, its pattern and its operands without the parameters that never change."""
+    """Return the loop, its pattern and its operands without invariant parameters."""
     kept: list[int] = []
     for k, param in enumerate(exp.params):
         value = s.part(INVARIANT, stm.prov, exp, k)
@@ -145,7 +145,7 @@ def drop_invariant(
 
 
 def value_prim(param: ir.Param) -> Prim:
-    """The primitive type of a scalar parameter."""
+    """Return the primitive type of a scalar parameter."""
     return param.type.prim
 
 
@@ -158,7 +158,7 @@ def _is_kept(param: ir.Param, start: ir.Operand, result: ir.Operand) -> bool:
 
 
 def index_facts(s: State, form: ir.ForLoop) -> None:
-    """The index lies between 0 and the bound."""
+    """Learn that the index lies between 0 and the bound."""
     s.facts.counter(form.index, form.prim, form.bound)
     bound = poly_of(form.bound)
     if bound is not None:

@@ -1,4 +1,4 @@
-"""Parallel operators, nested and flat: their parts, then the rules of `soac.py`."""
+"""Simplify parallel operators, nested and flat: components first, then the rules of `soac.py`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from compiler.optimise.simplify.state import CSE, State
 
 
 def soac_operator(s: State, stm: ir.Stm) -> None:
-    """A map, reduction, scan, scatter or histogram: inputs, bodies, outputs, sharing, place."""
+    """Simplify a parallel operator: inputs, bodies, outputs, CSE, hoisting."""
     exp = stm.exp
     assert isinstance(exp, ir.Soac)
     width = s.poly(exp.width)
@@ -46,7 +46,7 @@ def soac_operator(s: State, stm: ir.Stm) -> None:
 def _shared_or_placed(
     s: State, stm: ir.Stm, pat: tuple[ir.Param, ...], new: ir.Exp, speculatable: bool
 ) -> None:
-    """Bind `pat`, what is left of the pattern of `stm`, to the results of `new`."""
+    """Bind the remaining pattern `pat` of `stm` to the results of `new`."""
     final = stm if pat is stm.pat else ir.Stm(pat, new, stm.prov)
     typed = bodies.pattern(s, final)
     shared = not any(p.name in s.unique for p in pat)
@@ -68,9 +68,9 @@ def _shared_or_placed(
 def _with_parts(
     s: State, exp: ir.Soac, width: Poly, prepare: Callable[[], None], ends: list[Ends]
 ) -> tuple[ir.Soac, bool]:
-    """The operator with its parts simplified, itself if none changes; whether it cannot fail.
+    """Simplify the components of an operator; returns whether it cannot fail.
 
-    `ends` becomes what is known of the results of its function.
+    The same object if none changes. `ends` receives the element bounds of its results.
     """
     arrays = tuple(map(s.name, exp.arrays))
     if bodies.all_same(arrays, exp.arrays):
@@ -102,9 +102,9 @@ def _with_parts(
 
 
 def computed_before(s: State, stm: ir.Stm, new: ir.Exp) -> bool:
-    """Give the results of an equal statement the names of these, if there is one.
+    """Rename the results to those of an equal earlier statement; False if there is none.
 
-    What is pushed to an accumulator is pushed each time.
+    Pushes to an accumulator are never shared.
     """
     if s.is_off(CSE):
         return False
@@ -126,7 +126,7 @@ def _pushes(exp: ir.Exp) -> bool:
 
 
 def push(s: State, stm: ir.Stm) -> None:
-    """What is put at a place of an accumulator; it stays where it is."""
+    """Simplify a push to an accumulator; it stays in place."""
     exp = stm.exp
     assert isinstance(exp, ir.Push)
     dests = tuple(map(s.name, exp.dests))
@@ -166,7 +166,7 @@ def _hist_ops(s: State, ops: tuple[ir.HistOp, ...]) -> tuple[tuple[ir.HistOp, ..
 
 
 def seg_operator(s: State, stm: ir.Stm) -> None:
-    """A kernel; it stays where it is."""
+    """Simplify a kernel; it stays in place."""
     exp = stm.exp
     assert isinstance(exp, ir.SegOp)
     dims = tuple((name, s.poly(bound)) for name, bound in exp.space.dims)
@@ -208,5 +208,5 @@ def _kernel(s: State, body: ir.KernelBody, space: ir.SegSpace) -> ir.KernelBody:
 
 
 def rewrite_result(result: ir.KernelResult, parts: Rewrite, s: State) -> ir.KernelResult:
-    """A kernel's result with substitutions made."""
+    """Apply substitutions to a kernel's result."""
     return rewrite(result, parts) if isinstance(result, ir.Write) else operand(s, result)

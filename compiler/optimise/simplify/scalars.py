@@ -1,4 +1,4 @@
-"""Scalar expressions in their place: substitutions made, folded, decided by what is known there."""
+"""Simplify scalar expressions: substitute, fold, and decide them by known facts."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ _RULES: dict[type, Callable[..., SE]] = {}
 
 
 def scalar(s: State, se: SE) -> SE:
-    """A scalar expression with substitutions made and folded."""
+    """Substitute in a scalar expression and fold it."""
     return _RULES[type(se)](s, se)
 
 
 def operand(s: State, value: Operand) -> Operand:
-    """A result or argument with substitutions made."""
+    """Substitute in a result or argument."""
     return s.name(value) if isinstance(value, str) else scalar(s, value)
 
 
 def operands(s: State, values: tuple[Operand, ...]) -> tuple[Operand, ...]:
-    """All of them; the same tuple if nothing changes."""
+    """Substitute in operands; the same tuple if nothing changes."""
     new = tuple([operand(s, value) for value in values])
     return values if all(map(is_, new, values)) else new
 
 
 def body_results(s: State, values: tuple[Operand, ...]) -> tuple[Operand, ...]:
-    """A body's results; one that a statement computed already is that statement's."""
+    """Simplify a body's results, with CSE."""
     new = operands(s, values)
     if s.is_off(CSE):
         return new
@@ -91,7 +91,7 @@ def _bin(s: State, se: Bin) -> SE:
 
 
 def _i64(s: State, se: Bin) -> SE:
-    """Sums and products of names as a polynomial where that is shorter; x % n for 0 <= x < n."""
+    """Normalise sums and products of names if that is shorter; x % n for 0 <= x < n."""
     op = se.op
     if op in ("+", "-", "*"):
         if type(se.lhs) is not Bin and type(se.rhs) is not Bin:
@@ -120,7 +120,7 @@ def _i64(s: State, se: Bin) -> SE:
 
 
 def division(s: State, se: Bin) -> SE | None:
-    """`(q*m + r) / m ==> q and (q*m + r) % m ==> r where 0 <= r < m`."""
+    """Simplify `(q*m + r) / m ==> q and (q*m + r) % m ==> r where 0 <= r < m`."""
     number, by = poly_of(se.lhs), poly_of(se.rhs)
     if number is None or by is None:
         return None
@@ -132,7 +132,7 @@ def division(s: State, se: Bin) -> SE | None:
 
 
 def _shortest(poly: Poly) -> SE:
-    """A polynomial as an expression that begins with a positive term if there is one."""
+    """Return a polynomial as an expression that begins with a positive term, if any."""
     positive = {mono: coeff for mono, coeff in poly.terms.items() if coeff > 0 and mono}
     if not positive or len(positive) == len(poly.terms):
         return se_of(poly)
@@ -145,7 +145,7 @@ def _shortest(poly: Poly) -> SE:
 
 
 def split(number: Poly, by: Poly) -> tuple[Poly, Poly]:
-    """`number` as `quotient * by + rest`, taking the monomials that `by`, one monomial, divides."""
+    """Return `number` as `quotient * by + rest`, dividing the monomials divisible by `by`."""
     zero = Poly.const(0)
     if len(by.terms) != 1:
         return zero, number
@@ -163,7 +163,7 @@ def split(number: Poly, by: Poly) -> tuple[Poly, Poly]:
 
 
 def folded(se: SE) -> SE:
-    """An expression whose operands may have become literals, folded throughout."""
+    """Fold an expression bottom-up, whose operands may have become literals."""
     new = map_subexpressions(se, folded)
     if isinstance(new, Select):
         return arith.fold_select(new.cond, new.then, new.orelse) or new
@@ -171,7 +171,7 @@ def folded(se: SE) -> SE:
 
 
 def refold(se: SE) -> SE:
-    """Fold the top of an expression that a rule has made, until nothing changes."""
+    """Fold the top of an expression repeatedly."""
     for _ in range(8):
         new = _fold_top(se)
         if new is None or new == se:

@@ -1,4 +1,4 @@
-"""Parallel operators: inputs that need no array, results that need no computation."""
+"""Simplify inputs and outputs of parallel operators."""
 
 from __future__ import annotations
 
@@ -26,17 +26,16 @@ from compiler.optimise.simplify.scalars import refold
 from compiler.optimise.simplify.state import Delayed, State
 
 _MAX_RECOMPUTED = 6
-"""Operations that are rather computed again than read."""
+"""Maximum operations recomputed in place of a read."""
 _MOST_PARTS = 8
-"""Places of one array that a point of a scatter writes to."""
+"""Maximum writes of a scatter's point to one array."""
 
 
 def inputs(s: State, stm: ir.Stm, exp: ir.Soac, width: Poly) -> tuple[ir.Soac, Callable[[], None]]:
-    """The operator without inputs whose elements are known, and what is known of the others.
+    """Remove known or duplicate inputs; returns a function that learns facts about the others.
 
-    `map f (replicate n x)`: the parameter is x. An array that comes in twice comes in once. Of two
-    `iota` with different starts or steps one is computed from the other, and so is an array that
-    is a short formula of the index.
+    `map f (replicate n x)`: the parameter is x. Of two `iota` with different starts or steps one is
+    computed from the other, and so is an array that is a short formula of the index.
     """
     inputs = _Inputs(s, stm)
     for param, array in zip(exp.fn.params, exp.arrays, strict=True):
@@ -61,7 +60,7 @@ def inputs(s: State, stm: ir.Stm, exp: ir.Soac, width: Poly) -> tuple[ir.Soac, C
 
 
 class _Inputs:
-    """The inputs of an operator under construction; `index` is the one that counts from 0."""
+    """Inputs of an operator under construction; `index` is the one that counts from 0."""
 
     __slots__ = ("arrays", "changed", "index", "params", "ranges", "s", "stm", "stms")
 
@@ -76,7 +75,7 @@ class _Inputs:
         self.changed = False
 
     def add(self, param: ir.Param, array: Name) -> None:
-        """One input, or what is known in its place."""
+        """Add an input, or its known value."""
         found = self.s.part(INPUT, self.stm.prov, self, param, array)
         if found is None:
             self._keep(param, array)
@@ -84,7 +83,7 @@ class _Inputs:
         if isinstance(found, Delayed):
             self._compute(param, found)
         elif not isinstance(found, str) and param.type == ir.I64 and poly_of(found) is None:
-            # It may be a size, which is a name or a polynomial of names.
+            # It may occur in a size, as a name or polynomial.
             self.stms.append(ir.Stm((param,), found, self.stm.prov))
         else:
             self.s.alias(param, found)
@@ -93,7 +92,7 @@ class _Inputs:
     def _keep(self, param: ir.Param, array: Name) -> None:
         self.params.append(param)
         self.arrays.append(array)
-        # Others may be computed from it before it is brought into scope.
+        # Others may be computed from it before it is bound.
         self.s.depths_of[param.name] = 1 << (self.s.depth + 1)
         made = self.s.defs.get(array)
         if isinstance(made, ir.Iota):
@@ -102,7 +101,7 @@ class _Inputs:
                 self.index = param
 
     def known(self, param: ir.Param, array: Name) -> ir.Operand | None:
-        """The value of every element, or the input that brings it in already."""
+        """Return the value of every element, or an equal input, or None."""
         s = self.s
         if array in self.arrays:
             first = self.params[self.arrays.index(array)]
@@ -155,12 +154,12 @@ INPUT = NodeRule(
 
 
 def counts_from_zero(made: ir.Iota) -> bool:
-    """Whether it is 0, 1, 2, .. at i64."""
+    """True for 0, 1, 2, .. at i64."""
     return made.start == ir.ZERO and made.step == ir.ONE
 
 
 def learn_delayed(s: State, exp: ir.Exp, pat: tuple[ir.Param, ...], depth: int) -> None:
-    """Remember which results of a map over `iota` are cheap functions of the index."""
+    """Record results of a map over `iota` that are cheap functions of the index."""
     if not isinstance(exp, ir.Map) or exp.fn.body.stms or len(exp.arrays) != 1:
         return
     made = s.defs.get(exp.arrays[0])
@@ -196,7 +195,7 @@ INDEX_INPUT = NodeRule(
 
 
 def _reads_by_index(s: State, stm: ir.Stm, exp: ir.Soac, index: ir.Param, width: Poly) -> ir.Soac:
-    """The operator with inputs for the arrays whose elements it reads by its index."""
+    """Add inputs for the arrays whose elements the operator reads by its index."""
     params, arrays = list(exp.fn.params), list(exp.arrays)
     stms: list[ir.Stm] = []
     for inner in exp.fn.body.stms:
@@ -217,7 +216,7 @@ def _reads_by_index(s: State, stm: ir.Stm, exp: ir.Soac, index: ir.Param, width:
 
 
 def _read_by(s: State, stm: ir.Stm, index: ir.Param) -> Name:
-    """The array of which a statement reads element `index`; empty if it does not."""
+    """Return the array whose element `index` a statement reads, or ""."""
     exp = stm.exp
     if type(exp) is ir.Index and len(exp.at) == 1:
         at = exp.at[0]
@@ -237,7 +236,7 @@ def _prim(param: ir.Param) -> Prim | None:
 
 
 def _learn_range(s: State, name: Name, iota: ir.Iota, width: Poly) -> None:
-    """Elements of `iota` count from its start."""
+    """Learn the range of elements of `iota`."""
     if iota.prim == "i64":
         s.facts.counts(name, iota.start, iota.step, width)
 
@@ -264,10 +263,10 @@ OUTPUT = NodeRule(
 def outputs(
     s: State, exp: ir.Exp, stm: ir.Stm
 ) -> tuple[ir.Exp, tuple[ir.Param, ...], list[tuple[ir.Param, Name]], list[ir.Stm]]:
-    """A map without results that need no map: the identity, constants, one result twice.
+    """Remove results of a map that need no map: the identity, constants, duplicates.
 
-    Answers the operator and its pattern, then what the results taken out are: other names, which
-    may be those of results that stay, so that these have to be bound first; and statements.
+    Returns the operator and its pattern, then the removed results: aliases, which may name
+    remaining results, so that those must be bound first; and statements.
     """
     pat = stm.pat
     if not isinstance(exp, ir.Map) or not pat:
@@ -277,7 +276,7 @@ def outputs(
     if all(p is None for p in plan) or (None not in plan and must_stay(exp)):
         return exp, pat, [], []
     if None in plan:
-        # A copy of its own would be one more pass over memory.
+        # A separate copy would be another pass over memory.
         plan = [None if isinstance(p, ir.Copy) else p for p in plan]
     same: list[tuple[ir.Param, Name]] = []
     extra: list[ir.Stm] = []
@@ -302,7 +301,7 @@ def outputs(
 def _find_twins(
     s: State, exp: ir.Map, pat: tuple[ir.Param, ...], plan: list[ir.Exp | Name | None]
 ) -> None:
-    """Results that are equal to an earlier one are that one."""
+    """Plan results equal to an earlier one as aliases of it."""
     first: dict[ir.Operand, Name] = {}
     for k, (param, value) in enumerate(zip(pat, exp.fn.body.results, strict=True)):
         if plan[k] is not None or param.name in s.unique:
@@ -324,7 +323,7 @@ def _why(param: ir.Param, new: ir.Exp | Name) -> str:
 
 
 def _plan(s: State, exp: ir.Map, k: int, param: ir.Param) -> ir.Exp | Name | None:
-    """What result `k` is without the map, if it is anything simpler."""
+    """Return result `k` without the map, if that is simpler."""
     value = exp.fn.body.results[k]
     name = value if isinstance(value, str) else value.name if isinstance(value, ir.Var) else None
     free_to_share = param.name not in s.unique
@@ -340,7 +339,7 @@ def _plan(s: State, exp: ir.Map, k: int, param: ir.Param) -> ir.Exp | Name | Non
 
 
 def _view_of_rows(s: State, exp: ir.Map, value: Name) -> ir.Rearrange | None:
-    """The view of an input array whose rows are such a result, if that changes their order."""
+    """Return the view of an input array whose rows are the result, if it is a rearrangement."""
     made = next((stm.exp for stm in exp.fn.body.stms if stm.pat and stm.pat[0].name == value), None)
     if not isinstance(made, ir.Rearrange):
         return None
@@ -351,7 +350,7 @@ def _view_of_rows(s: State, exp: ir.Map, value: Name) -> ir.Rearrange | None:
 
 
 def computed_before(stm: ir.Stm, found: tuple[Name, ...]) -> str:
-    """The remark about a parallel operator that is there already."""
+    """Return the remark for a parallel operator computed before."""
     mine = ", ".join(f"`{base_of(p.name)}`" for p in stm.pat)
     theirs = ", ".join(f"`{base_of(name)}`" for name in found)
     return f"{mine} was computed before, as {theirs}."
@@ -439,7 +438,7 @@ def in_parts(s: State, stm: ir.Stm, exp: ir.Scatter) -> Outcome[Instead]:
 
 
 def _parts(s: State, array: Name) -> tuple[Name, ...]:
-    """The arrays that one is a concatenation of, none of which is overwritten; else none."""
+    """Return the arrays concatenated into one, if none is overwritten; else none."""
     made = s.defs.get(s.name(array))
     if isinstance(made, ir.Reshape):
         inner, outer = s.types[made.array], made.shape

@@ -1,11 +1,11 @@
-"""What the simplifier knows while it goes through a function, and where statements go.
+"""State of the simplifier in one function, and placement of statements.
 
 One forward traversal does everything that needs definitions before uses. A statement is read with
-all substitutions made, then either replaced by an operand (copies, common subexpressions, single
-uses) or emitted: at the end of its own body, or of an outer one if nothing in it depends on what
-lies between (hoisting). Depths: 0 is the function's body, every nested body is one deeper. A set of
-depths is a number, with a bit for each. `depths_of` has those that each name depends on; where a
-statement may stand is the deepest of those of its names.
+all substitutions applied, then either replaced by an operand (copies, common subexpressions, single
+uses) or emitted: at the end of its own body, or of an outer one if it does not depend on those in
+between (hoisting). Depths: 0 is the function's body, every nested body is one deeper. A set of
+depths is a bit set. `depths_of` has those that each name depends on; a statement may be placed at
+the deepest of those of its names.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ OUT_OF_BRANCH = Rule(
 T = TypeVar("T")
 ScopeKind = Literal["function", "lambda", "loop", "branch", "kernel"]
 LEFT = frozenset[ScopeKind](("lambda", "loop"))
-"""Bodies that statements may be moved out of."""
+"""Bodies out of which statements may be hoisted."""
 _COMPARE = frozenset(COMPARE_OPS)
 _MAX_TERMS = 8
 MAX_NESTED = 14
-"""Operations that one expression may have after a single use was put in place."""
+"""Maximum operations of an expression after substitution of a single use."""
 
 
 @dataclass(slots=True)
@@ -70,25 +70,25 @@ class OpenBody:
     stms: list[ir.Stm] = field(default_factory=list)
     depths: int = 0
     trips: Poly | None = None
-    """How often it runs for one run of the body around it, where that is known."""
+    """Number of runs per run of the enclosing body, if known."""
     known: KnownElements = field(default_factory=KnownElements)
     speculatable: bool = True
-    """Nothing in it can fail, whatever surrounds it: the whole may be computed elsewhere."""
+    """True if nothing in it can fail, in any context."""
     outer_depths: int = 0
     outer_pulled: list[Prov] = field(default_factory=list)
 
 
 Handlers = Mapping[type, Callable[["State", ir.Stm], None]]
-"""What to do with a statement, by the class of its expression."""
+"""Statement handlers by expression class."""
 
 
 RulesByClass = Mapping[type, Sequence[NodeRule]]
-"""The rules to try at an expression, by its class."""
+"""Rules by expression class."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delayed:
-    """A delayed array: element i is `value` where `index` is i; `iota` are the numbers i."""
+    """A delayed array: element i is `value` with `index` = i; `iota` holds the indices."""
 
     index: Name
     value: ir.SE
@@ -96,12 +96,12 @@ class Delayed:
     depth: int
 
     def element(self, at: ir.SE) -> ir.SE:
-        """The element at a place."""
+        """Return the element at a place."""
         return map_se(self.value, lambda var: at if var.name == self.index else var)
 
 
 class State:
-    """The simplifier's working memory for one function."""
+    """The simplifier's state for one function."""
 
     __slots__ = (
         "counts",
@@ -143,9 +143,9 @@ class State:
         nest: bool,
         unchanged: Unchanged | None = None,
     ) -> None:
-        """`unique`: arrays that are consumed or must be fresh; `nest`: put single uses in place.
+        """`unique`: arrays that are consumed or must be fresh; `nest`: substitute single uses.
 
-        `unchanged`: bodies that need not be gone through, to which this round adds its own.
+        `unchanged`: bodies that need no visit; this round adds its own.
         """
         self.handlers = handlers
         self.rules = rules
@@ -176,20 +176,20 @@ class State:
 
     @property
     def depth(self) -> int:
-        """The depth of the body being simplified."""
+        """Depth of the current body."""
         return len(self.scopes) - 1
 
     def spend(self) -> bool:
-        """Pay for a rewrite inside an expression, which makes no others possible elsewhere."""
+        """Spend fuel for a rewrite inside an expression that enables no others elsewhere."""
         return self.ctx.fuel.spend()
 
     def share(self) -> bool:
-        """Pay for a rewrite of statements that goes without saying."""
+        """Spend fuel for a rewrite of statements without a remark."""
         self.rewrites += 1
         return self.ctx.fuel.spend()
 
     def commit(self, rule: Rule, prov: Prov, outcome: Outcome[T]) -> T | None:
-        """What a rule has made, if it is paid for and not switched off; its author is told."""
+        """Return the result of a rule if fuel and options permit; remarks on it."""
         if outcome is None:
             return None
         new = self.ctx.commit(rule, prov, outcome)
@@ -198,7 +198,7 @@ class State:
         return new
 
     def rewritten(self, stm: ir.Stm, exp: ir.Exp) -> Any:
-        """What the first rule that has something to say makes of `exp`, which `stm` computes."""
+        """Apply the first matching rule to `exp`, which `stm` computes."""
         for rule in self.rules.get(type(exp), ()):
             new = self.commit(rule, stm.prov, rule.apply(self, stm, exp))
             if new is not None:
@@ -206,11 +206,11 @@ class State:
         return None
 
     def part(self, rule: NodeRule, prov: Prov, *about: Any) -> Any:
-        """What a rule makes of a part, which it is told `about`."""
+        """Apply a rule to a part described by `about`."""
         return self.commit(rule, prov, rule.apply(self, *about))
 
     def is_off(self, rule: Rule) -> bool:
-        """Whether a rule is switched off."""
+        """True if a rule is switched off."""
         return rule.id in self.off
 
     # --- scopes ------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ class State:
         return scope
 
     def leave(self) -> OpenBody:
-        """End it; its dependencies become those of the statement that it belongs to."""
+        """End it; its dependences become those of the statement that contains it."""
         scope = self.scopes.pop()
         self.facts.leave()
         self.table.leave()
@@ -237,11 +237,9 @@ class State:
         return scope
 
     def stays(self, body: Some, told: tuple[object, ...] = ()) -> bool | None:
-        """Whether a body that was left as it was, and still would be, is speculatable; else None.
+        """Return whether a still unchanged body is speculatable; None if it must be visited.
 
-        `told`: what is known of the elements that it is given.
-
-        What is known of its names is then what it would be if it had been gone through.
+        `told`: what is known of its inputs' elements. Updates the state as a visit would.
         """
         left = None if self.unchanged is None else self.unchanged.find(body)
         if left is None or (id(body.stms) in self.holding and not left.nested):
@@ -267,10 +265,10 @@ class State:
         rewrites: int,
         told: tuple[object, ...] = (),
     ) -> None:
-        """A body became another one, or was left as it was.
+        """Record whether a body changed.
 
-        `rewrites`: how many there were before. Where single uses were put in place and there was no
-        other one, the body is settled as well, unless it has others by now.
+        `rewrites`: their number before. After a round that only substituted single uses, the body
+        is settled as well, unless new ones appeared.
         """
         if self.unchanged is None:
             return
@@ -294,7 +292,7 @@ class State:
         self.facts.runs(extent, self.depth)
 
     def param(self, param: ir.Param) -> ir.Param:
-        """A binding with substitutions made in its type."""
+        """Apply substitutions to a binding's type."""
         kind = param.type
         if type(kind) is not ir.Array:
             return param
@@ -304,14 +302,14 @@ class State:
         return ir.Param(param.name, ir.Array(kind.prim, shape, kind.mem), param.unique)
 
     def shape(self, shape: tuple[Poly, ...]) -> tuple[Poly, ...]:
-        """Sizes with substitutions made."""
+        """Apply substitutions to sizes."""
         new = tuple(map(self.poly, shape))
         return shape if all(map(is_, new, shape)) else new
 
     # --- names and sizes ---------------------------------------------------------------------
 
     def name(self, name: Name) -> Name:
-        """The array that a name stands for now, which may be another's name that stands for one."""
+        """Return the array that a name stands for, following chains."""
         while True:
             self.depths |= self.depths_of.get(name, 0)
             found = self.subst.get(name)
@@ -320,7 +318,7 @@ class State:
             name = found
 
     def poly(self, poly: Poly) -> Poly:
-        """A size with known sizes put in place."""
+        """Substitute known sizes."""
         hit = False
         for mono in poly.terms:
             for name, _ in mono:
@@ -331,7 +329,7 @@ class State:
         return poly.subst(self.polys) if hit else poly
 
     def _put_back(self, name: Name) -> None:
-        """Bind a value after all that was to be put in place of its only use, which is a size."""
+        """Bind a value after all whose only use, about to be substituted, is in a size."""
         value = self.subst.pop(name)
         prov = self.moved.pop(name)
         assert not isinstance(value, str)
@@ -342,7 +340,7 @@ class State:
         self.depths_of[name] = 1 << scope.depth
 
     def depends(self, value: ir.Operand | Poly) -> int:
-        """The depths that a simplified operand or size depends on."""
+        """Return the depths that a simplified operand or size depends on."""
         if isinstance(value, str):
             return self.depths_of.get(value, 0)
         found = 0
@@ -351,7 +349,7 @@ class State:
         return found
 
     def decided(self, cond: ir.SE) -> ir.SE | None:
-        """A condition that assertions, branches or bounds decide, as a literal."""
+        """Return the literal value of a condition decided by facts, or None."""
         if (type(cond) is not ir.Bin and type(cond) is not ir.Var) or self.is_undecided(cond):
             return None
         truth = self.facts.truth(cond)
@@ -363,21 +361,21 @@ class State:
         return ir.TRUE if truth else ir.FALSE
 
     def is_undecided(self, exp: ir.Exp, limit: int = EVERYWHERE) -> bool:
-        """Whether what was known at a depth did not decide it in an earlier round.
+        """True if the facts at a depth did not decide it in an earlier round.
 
-        Then nobody asks again: its truth, or whether it can be computed there.
+        It is not asked again: neither its truth, nor whether it can be computed there.
         """
         return (id(exp), limit) in self.undecided
 
     def leave_undecided(self, exp: ir.Exp, limit: int = EVERYWHERE) -> None:
-        """What is known there does not decide it, and would not in another round."""
+        """Record that the facts at a depth do not decide it, in this and later rounds."""
         if type(exp) is not ir.Var:
             self.open[id(exp), limit] = exp
 
     # --- statements --------------------------------------------------------------------------
 
     def prov(self, prov: Prov) -> Prov:
-        """A statement's places with those of the expressions that were moved into it."""
+        """Return a statement's provenance with that of expressions moved into it."""
         if not self.pulled:
             return prov
         merged = merge_prov(prov, *self.pulled)
@@ -385,11 +383,11 @@ class State:
         return prov if merged == prov else merged
 
     def alias(self, param: ir.Param, value: ir.Operand) -> None:
-        """From now on `param` is `value`, a name, variable or literal."""
+        """Substitute `value`, a name, variable or literal, for `param` from now on."""
         name = param.name
         self.subst[name] = value
         if isinstance(value, str):
-            # Whoever used the one now uses the other, in place of the statement that made it one.
+            # Uses of the one become uses of the other, in place of the aliasing statement.
             self.counts[value] = self.counts.get(value, 1) - 1 + self.counts.get(name, 0)
         self.depths_of[name] = self.depends(value)
         if not isinstance(value, str) and param.type == ir.I64:
@@ -400,9 +398,9 @@ class State:
     def let(
         self, param: ir.Param, value: ir.Operand, prov: Prov, old: ir.Stm | None = None
     ) -> None:
-        """Bind a simplified operand to a name: a copy, a known expression, or a new statement.
+        """Bind a simplified operand to a name: an alias, a common subexpression, or a statement.
 
-        `self.depths` is what `value` depends on.
+        `self.depths` are the dependences of `value`.
         """
         if isinstance(value, str | ir.Lit | ir.Var):
             self.pulled.clear()
@@ -436,7 +434,7 @@ class State:
         safe: Callable[[int], bool] | None = None,
         old: ir.Stm | None = None,
     ) -> int:
-        """Add a statement where it belongs, if `safe` there, and answer that depth."""
+        """Place a statement, as far out as `safe` permits; return the depth."""
         prov = self.prov(prov)
         depth = self.depth if safe is None else self._depth_for(pat, exp, prov, safe)
         if self.scopes[depth].speculatable and self._may_leave(depth):
@@ -445,10 +443,10 @@ class State:
         return depth
 
     def _may_leave(self, depth: int) -> bool:
-        """Whether something around a statement of that depth may still move out of its scope.
+        """True if something around a statement of that depth may still be hoisted.
 
-        That is what `speculatable` is for. Nothing moves out of a scope that it depends on, or of
-        the outermost one, of a branch or a kernel; and kernels stay where they are.
+        Only then `speculatable` matters. Nothing is hoisted out of a scope that it depends on, out
+        of the outermost one, a branch or a kernel; and kernels stay in place.
         """
         depths = self.depths
         for inner in range(depth, 1, -1):
@@ -467,7 +465,7 @@ class State:
         prov: Prov,
         old: ir.Stm | None = None,
     ) -> None:
-        """Add a statement at the end of the body of that depth."""
+        """Append a statement to the body of that depth."""
         scope = self.scopes[depth]
         if old is not None and old.exp is exp and old.pat is pat and old.prov == prov:
             scope.stms.append(old)
@@ -484,7 +482,7 @@ class State:
     def _depth_for(
         self, pat: tuple[ir.Param, ...], exp: ir.Exp, prov: Prov, safe: Callable[[int], bool]
     ) -> int:
-        """The outermost depth that a statement can move to (see `hoist.py`)."""
+        """Return the outermost depth that a statement can move to (see `hoist.py`)."""
         here = self.depth
         level = max(self.depths.bit_length() - 1, 0)
         if level < here and self.is_in_branch(level):
@@ -502,7 +500,7 @@ class State:
     def _moved(
         self, rule: Rule, depth: int, pat: tuple[ir.Param, ...], prov: Prov, why: str
     ) -> int:
-        """Where a statement goes that may move to a depth."""
+        """Return the depth of a statement that may be hoisted, if the rule is committed."""
         what = "loop" if self.scopes[depth + 1].kind == "loop" else "parallel operation"
         names = " and ".join(f"`{base_of(param.name)}`" for param in pat)
         said = f"{names}: {why}, and so computed once, before the {what}."
@@ -510,11 +508,11 @@ class State:
         return self.depth if found is None else found
 
     def is_in_branch(self, level: int) -> bool:
-        """Whether there is a branch between the body being simplified and the one of that depth."""
+        """True if a branch lies between the current body and that of depth `level`."""
         return any(scope.kind == "branch" for scope in self.scopes[level + 1 :])
 
     def _out_of_branch(self, level: int, pat: tuple[ir.Param, ...], exp: ir.Exp) -> int:
-        """The outermost depth where what branches make is worth making (see `made_once.py`)."""
+        """Return the outermost depth at which leaving branches pays (see `made_once.py`)."""
         best = depth = self.depth
         count = made_once.elements(pat, exp)
         waits = False

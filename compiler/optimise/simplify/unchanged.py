@@ -1,15 +1,13 @@
-"""What a round left as it was: no later round goes through it in vain.
+"""Remember bodies that a round left unchanged, so that later rounds skip them.
 
-Most of a large function is settled long before its last statement is, and what comes out of fusion
-and distribution is for the most part what went in. A body that a round has left as it was is left
-alone from then on, as long as it is the same object and nothing new comes in from outside: no name
-that it uses stands for something else, no array is made in another way, no more is known of the
-elements that it is given, no size that it mentions became known, and no scalar in it is now put in
-the place of its only use. What is known of integers around it may have become more meanwhile; that
-alone is no reason to look again. Neither is it for a condition, minimum or quotient that a round
-has not decided and that is the same object still: most checks that are left in a program stay in
-it, and each proof that is not found takes longer than all else that is done with the statement. But
-the first round over a program is not the last to ask: behind it much more is known.
+Most of a large function settles early, and fusion and distribution leave most code as it was. An
+unchanged body is skipped as long as it is the same object and its context has not changed: no free
+name is substituted, no array is redefined, no more is known of its inputs' elements, no size in it
+became known, and no scalar in it is now to be substituted at its only use. More integer facts about
+the context alone are no reason to revisit it. The same holds for a condition, minimum or quotient
+that a round did not decide and that is still the same object: most remaining checks stay for good,
+and each failed proof takes longer than everything else done with the statement. The first round
+over a program is exempt: much more is known after it.
 """
 
 from __future__ import annotations
@@ -29,29 +27,29 @@ _SCALARS = frozenset((*ir.SE_NODES, ir.Index))
 
 @dataclass(slots=True)
 class Left:
-    """A body that was left as it was; what its names are is found out when somebody asks."""
+    """An unchanged body; its names are computed on demand."""
 
     body: Some
     speculatable: bool
-    """Nothing in it can fail, whatever surrounds it."""
+    """True if nothing in it can fail, in any context."""
     nested: bool
-    """Whether single uses were put in place where it was left, and all that can be are."""
+    """True if single uses were being substituted, and all that can be are."""
     defs: Mapping[Name, ir.Exp]
-    """What arrays around it were."""
+    """Definitions of outer arrays at that time."""
     told: tuple[object, ...] = ()
-    """What was known of the elements that it is given."""
+    """Element bounds of its inputs at that time."""
     _free: set[Name] | None = None
     _sizes: set[Name] | None = None
 
     @property
     def free(self) -> set[Name]:
-        """The names that it uses and does not bind."""
+        """Free names of the body."""
         if self._free is None:
             self._free = free(self.body)
         return self._free
 
     def makes(self, defs: Mapping[Name, ir.Exp]) -> bool:
-        """Whether all arrays from outside are made as they were."""
+        """True if all outer arrays still have the same definitions."""
         before = self.defs
         for name in self.free:
             made = defs.get(name)
@@ -60,7 +58,7 @@ class Left:
         return True
 
     def mentions(self, names: Set[Name], sizes: Set[Name]) -> bool:
-        """Whether it uses one of `names` from outside, or one of `sizes` in a size."""
+        """True if it uses one of `names` freely, or one of `sizes` in a size."""
         if not names.isdisjoint(self.free):
             return True
         if sizes.isdisjoint(self.free):
@@ -71,33 +69,33 @@ class Left:
 
 
 class Unchanged:
-    """What was left as it was in one program, on its way through the stages."""
+    """Unchanged bodies of one program, passed on through the stages."""
 
     __slots__ = ("_left", "is_first", "known", "undecided")
 
     def __init__(self, before: Unchanged | None) -> None:
-        """`before`: what was, for a program that comes again."""
+        """`before`: the result of an earlier run over the program."""
         self.is_first = before is None
         self._left: dict[int, Left] = {} if before is None else dict(before._left)
-        """By the identity of the bodies."""
+        """Entries by identity of the bodies."""
         self.undecided: dict[tuple[int, int], ir.Exp] = {}
-        """What was not decided by what was known of integers, by its identity and a depth."""
+        """Expressions that integer facts did not decide, by identity and depth."""
         self.known = KnownElements()
-        """What is known of the arrays of function bodies."""
+        """Element bounds of arrays of function bodies."""
         if before is not None:
             self.undecided.update(before.undecided)
             self.known = before.known.copy()
 
     def note(self, left: Left) -> None:
-        """A body was left as it was."""
+        """Record an unchanged body."""
         self._left[id(left.body)] = left
 
     def find(self, body: Some) -> Left | None:
-        """What was noted of a body."""
+        """Return the entry of a body, or None."""
         return self._left.get(id(body))
 
     def of(self, prog: ir.Prog) -> Unchanged:
-        """What was left of a program; bodies of earlier rounds need not be kept."""
+        """Return the entries of a program's bodies; those of earlier rounds are dropped."""
         kept = Unchanged(None)
         kept.undecided = self.undecided
         kept.known = self.known
