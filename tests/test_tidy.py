@@ -237,6 +237,7 @@ PLAIN = (
     "compiler/analysis/",
     "compiler/base/",
     "compiler/classroom/",
+    "compiler/codegen/",
     "compiler/codes/",
     "compiler/command_line/",
     "compiler/dialect/",

@@ -17,7 +17,7 @@ from compiler.ir.nodes import SE
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """If `conditions`, computed by `needs`, hold for a point, `rest` may run as its body."""
+    """Replacement of a point's body: if `conditions`, computed by `needs`, hold, run `rest`."""
 
     needs: Stms
     conditions: tuple[SE, ...]

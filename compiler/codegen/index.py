@@ -1,7 +1,7 @@
-"""Index arithmetic: polynomials and LMADs as scalar expressions that read well and compute little.
+"""Index arithmetic: polynomials and LMADs as readable, cheap scalar expressions.
 
-A cell's address is nested where the strides allow it, `(i*n + j)*m + k`, so that a compiler's
-strength reduction finds the loop invariants and a reader finds the row and the column.
+A cell's address is nested where the strides permit it, `(i*n + j)*m + k`, so that strength
+reduction finds the loop invariants and a reader finds the row and the column.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SMALL = 1 << 40
 
 
 def add(lhs: SE, rhs: SE) -> SE:
-    """`lhs + rhs` at i64, without zeros; subtracts negative literals."""
+    """Return `lhs + rhs` at i64, without zeros; subtracts negative literals."""
     if type(rhs) is Lit:
         if rhs.value == 0:
             return lhs
@@ -33,24 +33,24 @@ def add(lhs: SE, rhs: SE) -> SE:
 
 
 def _number(value: int) -> Lit:
-    """A literal: what 64-bit arithmetic makes of a number."""
+    """Return a literal reduced to 64 bits."""
     return Lit(signed(value), "i64")
 
 
 def _is_taken(factor: Lit) -> bool:
-    """Whether adding a multiple is better said as taking the opposite one away."""
+    """True if a multiple reads better as a subtraction of its negation."""
     return -(1 << 63) < factor.value < 0
 
 
 def sub(lhs: SE, rhs: SE) -> SE:
-    """`lhs - rhs` at i64, without zeros."""
+    """Return `lhs - rhs` at i64, without zeros."""
     if type(rhs) is Lit:
         return add(lhs, _number(-int(rhs.value)))
     return Bin("-", "i64", lhs, rhs)
 
 
 def mul(lhs: SE, rhs: SE) -> SE:
-    """`lhs * rhs` at i64, without zeros and ones; a literal goes to the right."""
+    """Return `lhs * rhs` at i64, without zeros and ones; a literal goes to the right."""
     if type(lhs) is Lit:
         lhs, rhs = rhs, lhs
     if type(rhs) is Lit:
@@ -64,17 +64,17 @@ def mul(lhs: SE, rhs: SE) -> SE:
 
 
 def minimum(lhs: SE, rhs: SE) -> SE:
-    """The smaller of two i64 expressions."""
+    """Return the smaller of two i64 expressions."""
     return lhs if lhs == rhs else Bin("min", "i64", lhs, rhs)
 
 
 def parts_of(size: SE, each: SE) -> SE:
-    """How many parts of `each` there are, the last of which may have fewer."""
+    """Return the number of parts of size `each`, rounded up."""
     return Bin("//", "i64", add(size, sub(each, ONE)), each)
 
 
 def product(factors: Sequence[SE]) -> SE:
-    """The product of i64 expressions, 1 if there are none."""
+    """Return the product of i64 expressions, 1 if there are none."""
     result: SE = ONE
     for factor in factors:
         result = mul(result, factor)
@@ -82,7 +82,7 @@ def product(factors: Sequence[SE]) -> SE:
 
 
 def poly_exp(poly: Poly) -> SE:
-    """A polynomial as an expression, by Horner's rule on the variable that occurs most."""
+    """Return a polynomial as an expression, by Horner's rule on the most frequent variable."""
     constant = poly.constant
     if constant is not None:
         return _number(constant)
@@ -123,9 +123,9 @@ def _positive_long_first(item: tuple[Monomial, int]) -> tuple[bool, int, Monomia
 
 
 def is_plain(count: SE) -> bool:
-    """Whether a number of elements is a product of variables, but for small numbers.
+    """True if a number of elements is a product of variables, up to small constants.
 
-    If such a number is negative, that is because one of them is, so that there are no elements.
+    A negative product then means that a factor is negative, so that there are no elements.
     """
     match count:
         case Var():
@@ -138,7 +138,7 @@ def is_plain(count: SE) -> bool:
 
 
 def quotient(poly: Poly, by: Poly) -> Poly | None:
-    """`poly / by` where `by` is a single term that divides every term, else None."""
+    """Return `poly / by` if `by` is a single term that divides every term, else None."""
     if len(by.terms) != 1:
         return Poly.const(1) if poly == by and by.terms else None
     ((divisor, scale),) = by.terms.items()
@@ -157,7 +157,7 @@ def quotient(poly: Poly, by: Poly) -> Poly | None:
 
 
 def cell(lmad: Lmad[Poly], at: Sequence[SE]) -> SE:
-    """The cell of element `at` as an expression; `at` may index the leading dimensions only."""
+    """Return the cell of element `at` as an expression; `at` may index leading dimensions only."""
     pairs = [
         (i, dim.stride)
         for i, dim in zip(at, lmad.dims, strict=False)
@@ -178,7 +178,7 @@ def cell(lmad: Lmad[Poly], at: Sequence[SE]) -> SE:
 
 
 def row_major(at: Sequence[SE], shape: Sequence[SE]) -> SE:
-    """The number of point `at` in row-major order of `shape`."""
+    """Return the position of point `at` in row-major order of `shape`."""
     total: SE = ZERO
     for i, size in zip(at, shape, strict=True):
         total = add(mul(total, size), i)

@@ -1,10 +1,10 @@
-"""The inside of a map, where what is done for the sake of its borders is known to be idle.
+"""Split a map into interior and border, where clamps and border tests are redundant inside.
 
-A stencil that reads `xs[max(j - 1, 0)]` and `xs[min(j + 1, n - 1)]`, or that asks `j > 0 && j <
-n - 1`, does so for its first and last points. For all others `max(j - 1, 0)` is `j - 1`, the
-condition holds, neighbouring points read neighbouring cells, and the loop vectorises; so does one
-that reads `xs[(j + 1) % m]`. So the range of the last index is split in three. A condition `j > m`,
-with `m` the same for all points of the loop, splits it in two.
+A stencil reads `xs[max(j - 1, 0)]` and `xs[min(j + 1, n - 1)]`, or tests `j > 0 && j < n - 1`, only
+for its first and last points. For all others `max(j - 1, 0)` is `j - 1`, the condition holds,
+adjacent points read adjacent cells, and the loop vectorises; likewise `xs[(j + 1) % m]`. So the
+range of the last index is split in three. A condition `j > m`, with loop-invariant `m`, splits it
+in two.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from compiler.ir.sizes import HIGH, LOW, poly_of
 from compiler.ir.walk import map_subexpressions, se_parts
 
 NEAR = 16
-"""How far from the first or the last point a border is at most."""
+"""Maximum distance of a border from the first or last point."""
 FAR = 1 << 31
-"""Sums of an index and a number up to this are i64: no map has so many points."""
+"""Largest constant whose sum with an index stays in i64: no map has so many points."""
 INTERIOR = Rule(
     "c/interior", "The points inside of a map are worked on without the conditions of its border."
 )
@@ -37,9 +37,9 @@ _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 @dataclass(frozen=True, slots=True)
 class Interior:
-    """For `low <= index < high` for all of `lows` and `highs`, `body` does what the map's does.
+    """For `low <= index < high` for all `lows` and `highs`, `body` is equivalent to the map's.
 
-    If `needs` hold, which are the same for all points of the loop.
+    Provided that the loop-invariant `needs` hold.
     """
 
     lows: tuple[SE, ...]
@@ -50,7 +50,7 @@ class Interior:
 
 @dataclass(frozen=True, slots=True)
 class Halves:
-    """`below` does what the map's body does for indices under `limit`, `above` for the others."""
+    """`below` is equivalent to the map's body for indices under `limit`, `above` for the others."""
 
     limit: SE
     below: Stms
@@ -58,9 +58,9 @@ class Halves:
 
 
 def interior(body: Stms, index: Name, end: SE, bound: set[Name]) -> Interior | None:
-    """The inside of a body, in which nothing is checked; None if there are no borders.
+    """Return the interior of a body without checks; None if there are no borders.
 
-    `end`: how many points there are; `bound`: what the body defines.
+    `end`: number of points; `bound`: names that the body defines.
     """
     clamps = _Clamps(index, end, bound)
     inner = rewrite(body, clamps.unclamped, clamps.decided, clamps.known)
@@ -70,7 +70,7 @@ def interior(body: Stms, index: Name, end: SE, bound: set[Name]) -> Interior | N
 
 
 def halves(body: Stms, index: Name, bound: set[Name]) -> Halves | None:
-    """Both halves of a body that asks how its index compares to a number; None for others."""
+    """Return both halves of a body that compares its index with a number; None for others."""
     clamps = _Clamps(index, TRUE, bound)
     for cond in _asked(body):
         compared = clamps.compared(cond) if isinstance(cond, Bin) else None
@@ -82,7 +82,7 @@ def halves(body: Stms, index: Name, bound: set[Name]) -> Halves | None:
 
 
 def _asked(body: Stms) -> Iterator[SE]:
-    """The conditions of a body's branches and choices."""
+    """Yield the conditions of a body's branches and choices."""
     for stm in body:
         if isinstance(stm, If):
             yield stm.cond
@@ -96,7 +96,7 @@ def _asked(body: Stms) -> Iterator[SE]:
 
 
 def _with(body: Stms, cond: SE, holds: bool) -> Stms:
-    """A body where a condition holds, or does not."""
+    """Return a body specialised to the truth of a condition."""
     answer = TRUE if holds else FALSE
 
     def told(se: SE) -> SE:
@@ -106,7 +106,7 @@ def _with(body: Stms, cond: SE, holds: bool) -> Stms:
 
 
 class _Clamps:
-    """Collects the conditions under which `min`, `max`, `%` and borders of the index are idle."""
+    """Collects the conditions under which `min`, `max`, `%` and border tests are redundant."""
 
     def __init__(self, index: Name, end: SE, bound: set[Name]) -> None:
         self.index = index
@@ -118,7 +118,7 @@ class _Clamps:
         self.known: dict[Name, Lit] = {}
 
     def unclamped(self, se: SE) -> SE:
-        """The expression without clamps; the same object if there are none."""
+        """Remove clamps from an expression; the same object if there are none."""
         if isinstance(se, Bin) and se.at == "i64" and se.op in ("min", "max"):
             for value, limit in ((se.lhs, se.rhs), (se.rhs, se.lhs)):
                 shift = self.shift(value)
@@ -141,7 +141,7 @@ class _Clamps:
         return simpler(map_subexpressions(se, self.unclamped))
 
     def inside(self, se: Bin) -> Lit | None:
-        """The value that a comparison with a border has inside."""
+        """Return the value of a comparison with a border in the interior, or None."""
         compared = self.compared(se)
         if compared is None:
             return None
@@ -157,7 +157,7 @@ class _Clamps:
         return Lit(op in ("<", "<=", "!="), "bool")
 
     def compared(self, se: Bin) -> tuple[str, int, SE] | None:
-        """The index and a number on the left, and what it is compared with; None for others."""
+        """Return a comparison as operator, shift of the index, and limit; None for others."""
         if se.at != "i64" or se.op not in _TURNED:
             return None
         for op, value, limit in ((se.op, se.lhs, se.rhs), (_TURNED[se.op], se.rhs, se.lhs)):
@@ -167,25 +167,25 @@ class _Clamps:
         return None
 
     def decided(self, before: SE, after: SE) -> SE:
-        """A condition that is asked of all points of the inside together holds."""
+        """Assume a condition that is tested once for all interior points."""
         if after is before or isinstance(after, Lit) or not self.same(after):
             return after
         self.needs[after] = None
         return TRUE
 
     def same(self, se: SE) -> bool:
-        """Whether it is one for all points of the loop, and may be asked before it."""
+        """True if a value is loop-invariant and may be computed before the loop."""
         return not reads(se) & self.varying and cannot_fail(se)
 
     def shift(self, se: SE) -> int | None:
-        """What `se` adds to the index: a number so small that no index and it wrap; else None."""
+        """Return the constant that `se` adds to the index, if too small to wrap; else None."""
         poly = poly_of(se)
         rest = None if poly is None else (poly - Poly.var(self.index)).constant
         return rest if rest is not None and abs(rest) <= FAR else None
 
 
 def simpler(se: SE) -> SE:
-    """A condition or a choice, where parts of it are known."""
+    """Simplify a condition or choice with known parts."""
     match se:
         case Bin("&&", _, lhs, rhs):
             return both(lhs, rhs) if Lit in (type(lhs), type(rhs)) else se
@@ -199,7 +199,7 @@ def simpler(se: SE) -> SE:
 
 
 def less(limit: SE, shift: int) -> SE:
-    """`limit - shift`, or the end of the range of i64 that lies beyond."""
+    """Return `limit - shift`, saturated to the range of i64."""
     if shift == 0:
         return limit
     if isinstance(limit, Lit):
@@ -216,8 +216,8 @@ def rewrite(
 ) -> Stms:
     """Apply `f` to the scalar expressions of straight statements.
 
-    With `decide`, which is given a branch's condition without and with `f`, branches that are not
-    taken are left out; `known` collects names of conditions whose value is known.
+    With `decide`, which gets a branch's condition before and after `f`, drops branches not taken;
+    `known` collects names of conditions with known values.
     """
     out: list[Stm] = []
     for stm in stms:

@@ -1,10 +1,9 @@
-"""Points of a map side by side: a body with inner loops, turned inside out for vector registers.
+"""Vectorise a map over its last dimension: inner loops outside, loops over lanes inside.
 
-The points `j .. j + lanes` of a map's last dimension run in step: an inner loop whose bound is the
-same for all of them stays outside, and the statements between loops become loops over lanes,
-which compilers turn into vector code. What is the same for all lanes is computed once. That is
-legal for every map, since points are independent; it pays where neighbouring points read
-neighbouring cells.
+The points `j .. j + lanes` of a map's last dimension run in lockstep: an inner loop with a uniform
+bound stays outside, and the statements between loops become loops over lanes, which compilers
+vectorise. Uniform values are computed once. This is legal for every map, since points are
+independent; it pays where adjacent points read adjacent cells.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from compiler.ir.nodes import SE, Mem
 from compiler.ir.sizes import poly_of
 
 TILE_BYTES = 512
-"""Size of a variable for all lanes of a tile, in bytes."""
+"""Bytes of a variable for all lanes of a tile."""
 
 
 @dataclass(slots=True)
@@ -34,14 +33,14 @@ class LaneLoop:
 
 @dataclass(slots=True)
 class Uniform:
-    """A statement that is the same for all lanes."""
+    """A uniform statement."""
 
     stm: imp.Stm
 
 
 @dataclass(slots=True)
 class UniformLoop:
-    """A loop that all lanes go through together."""
+    """A loop that all lanes run in lockstep."""
 
     loop: imp.For
     parts: list[Part]
@@ -52,7 +51,7 @@ Part = LaneLoop | Uniform | UniformLoop
 
 @dataclass(slots=True)
 class LaneTiling:
-    """A body in parts; `kept` are the variables that live from one lane loop to another."""
+    """A body in parts; `kept` are variables live across lane loops."""
 
     parts: list[Part]
     kept: dict[Name, Prim]
@@ -60,7 +59,7 @@ class LaneTiling:
 
 
 def lane_tiling(kernel: imp.Kernel) -> LaneTiling | None:
-    """How to run the last dimension in lanes; None where it cannot be done or would not pay."""
+    """Return the split of the last dimension into lanes; None if impossible or unprofitable."""
     if not isinstance(kernel.work, imp.MapWork) or kernel.per_block or not kernel.dims:
         return None
     splitter = _Splitter(kernel)
@@ -74,10 +73,10 @@ def lane_tiling(kernel: imp.Kernel) -> LaneTiling | None:
 
 
 def _stored_before_the_end(body: imp.Stms) -> set[Name]:
-    """The blocks that a point may write and then read.
+    """Return the blocks that a point may write and then read.
 
-    Not those that it writes last, in place of something else: another point does not read its
-    cells, and what it reads itself it has read by then.
+    Excludes final stores to existing arrays: no other point reads those cells, and the point's own
+    reads come before.
     """
     end = len(body)
     while end and isinstance(body[end - 1], imp.Store):
@@ -97,11 +96,11 @@ class _Splitter:
         self.pays = True
 
     def varies(self, se: SE) -> bool:
-        """Whether an expression differs between lanes."""
+        """True if an expression differs between lanes."""
         return bool(reads(se) & self.varying)
 
     def split(self, stms: imp.Stms, inner: bool = False) -> list[Part] | None:
-        """A statement list in parts; None if a statement does not fit."""
+        """Split a statement list into parts; None if a statement does not fit."""
         parts: list[Part] = []
         for stm in stms:
             part = self.part(stm, inner)
@@ -116,7 +115,7 @@ class _Splitter:
         return parts
 
     def part(self, stm: imp.Stm, inner: bool) -> Part | None:
-        """One statement."""
+        """Split one statement."""
         match stm:
             case imp.Define(name, prim, value):
                 self.prims[name] = prim
@@ -156,7 +155,7 @@ class _Splitter:
         return LaneLoop([stm])
 
     def uniform_loop(self, stm: imp.For) -> UniformLoop | None:
-        """A loop whose bound is the same for all lanes."""
+        """Split a loop with a uniform bound."""
         if self.varies(stm.bound):
             return None
         self.loops += 1
@@ -164,7 +163,7 @@ class _Splitter:
         return None if parts is None else UniformLoop(stm, parts)
 
     def simple(self, stm: imp.If) -> bool:
-        """A branch without loops; what it defines stays inside."""
+        """True for a branch without loops or escaping definitions."""
         for inner in (*stm.then, *stm.orelse):
             match inner:
                 case imp.Define(name, prim, _) | imp.Load(name, prim, _, _):
@@ -188,7 +187,7 @@ class _Splitter:
         return True
 
     def next_to(self, at: SE) -> bool:
-        """Whether neighbouring lanes mean neighbouring cells."""
+        """True if adjacent lanes address adjacent cells."""
         poly = poly_of(at)
         if poly is None:
             return False
@@ -196,7 +195,7 @@ class _Splitter:
         return not rest.names() & self.varying
 
     def crossing(self, parts: list[Part], kept: dict[Name, Prim]) -> None:
-        """Collect the varying names that one lane loop uses and another one has."""
+        """Collect varying names that are defined in one lane loop and used in another."""
         for part in parts:
             if isinstance(part, UniformLoop):
                 self.crossing(part.parts, kept)

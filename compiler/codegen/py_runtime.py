@@ -1,7 +1,7 @@
-"""What generated Python programs call: exact arithmetic on plain ints, floats and bools.
+"""Runtime of generated Python programs: exact arithmetic on plain ints, floats and bools.
 
-Integers are Python ints in their type's range, floats are Python floats that the type can hold.
-`wrap` and rounding happen after each operation, so that values are those of the core language.
+Integers are Python ints in their type's range, floats are Python floats representable in the type.
+`wrap` and rounding follow each operation, so that values are those of the core language.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ nan = math.nan
 
 
 def at_least_none(count: int) -> int:
-    """A number of elements; none for one that is negative, but not as if it had wrapped."""
+    """Return a number of elements; small negative ones count as 0, unlike wrapped ones."""
     return 0 if -(1 << 62) < count < 0 else count
 
 
@@ -41,23 +41,23 @@ i8, i16, i32, i64, u8, u16, u32, u64 = (_WRAP[p] for p in INTS)
 
 
 def f32(value: float) -> float:
-    """Rounded to single precision."""
+    """Round to single precision."""
     return ctypes.c_float(value).value
 
 
 def f16(value: float) -> float:
-    """Rounded to half precision."""
+    """Round to half precision."""
     with np.errstate(all="ignore"):
         return float(np.float16(value))
 
 
 def f64(value: float) -> float:
-    """As it is."""
+    """Return the value unchanged."""
     return value
 
 
 def div(a: float, b: float) -> float:
-    """Float division; by zero it is infinite or not a number."""
+    """Divide floats; division by zero gives an infinity or NaN."""
     if b:
         return a / b
     if a == 0 or a != a or b != b:
@@ -66,28 +66,28 @@ def div(a: float, b: float) -> float:
 
 
 def quot(a: int, b: int) -> int:
-    """Division towards zero."""
+    """Divide integers towards zero."""
     q = abs(a) // abs(b)
     return q if (a < 0) == (b < 0) else -q
 
 
 def rem(a: int, b: int) -> int:
-    """What `quot` leaves."""
+    """Return the remainder of `quot`."""
     return a - b * quot(a, b)
 
 
 def fmin(a: float, b: float) -> float:
-    """The smaller; a number rather than NaN."""
+    """Return the smaller; a number rather than NaN."""
     return a if a < b or b != b else b
 
 
 def fmax(a: float, b: float) -> float:
-    """The larger; a number rather than NaN."""
+    """Return the larger; a number rather than NaN."""
     return a if a > b or b != b else b
 
 
 def sgn(a: float) -> float:
-    """-1, 0 or 1."""
+    """Return -1, 0 or 1."""
     return type(a)((a > 0) - (a < 0)) if a == a else a
 
 
@@ -102,12 +102,12 @@ def shr(a: int, b: int, bits: int) -> int:
 
 
 def ipow(a: int, b: int, bits: int) -> int:
-    """Power modulo the width; negative exponents count as unsigned ones."""
+    """Compute a power modulo the width; negative exponents are read as unsigned."""
     return pow(a, b % (1 << bits), 1 << bits)
 
 
 def to_int(value: float, prim: Prim) -> int:
-    """Towards zero, through a signed integer of 32 bits, or of 64; see `nodes.Conv`."""
+    """Truncate through a signed integer of 32 bits, or of 64; see `nodes.Conv`."""
     if not math.isfinite(value):
         return 0
     whole = int(value)
@@ -117,15 +117,15 @@ def to_int(value: float, prim: Prim) -> int:
 
 
 def fun(name: str, prim: Prim, *args: Any) -> Any:
-    """A function of the numeric modules by name."""
+    """Apply a function of the numeric modules by name."""
     given = tuple(DTYPE[p].type(a) for p, a in zip(fun_params(name, prim), args, strict=True))
     with np.errstate(all="ignore"):
         return scalar.apply_fun(name, prim, given).item()
 
 
 def fbin(op: str, prim: Prim, a: float, b: float) -> float:
-    """A float operator by name."""
+    """Apply a float operator by name."""
     kind = DTYPE[prim]
     with np.errstate(all="ignore"):
-        # Arrays, as the reference interpreter has them: NumPy's scalars differ in corners.
+        # Use arrays, like the reference interpreter: NumPy's scalars differ in edge cases.
         return float(scalar.apply_bin(op, prim, np.array([a], kind), np.array([b], kind))[0])

@@ -1,4 +1,4 @@
-"""Scalar expressions as Python text over `py_runtime.py`: for the interpreter and CUDA's host."""
+"""Print scalar expressions as Python over `py_runtime.py`: for the interpreter and CUDA's host."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _ATOM = 20
 
 
 def show(se: SE) -> str:
-    """The expression."""
+    """Print an expression."""
     return _level(se)[0]
 
 
 def show_count(count: SE) -> str:
-    """How many elements a block has, as `imp.nodes.Alloc` says."""
+    """Print the number of elements of a block, with the semantics of `imp.nodes.Alloc`."""
     shown = show_exact(count)
     return f"at_least_none{shown}" if is_plain(count) else shown
 
 
 def show_exact(se: SE) -> str:
-    """The expression, without wrapping around in sums, differences and products."""
+    """Print an expression without wrapping of sums, differences and products."""
     match se:
         case Bin("+" | "-" | "*" as op, "i64", lhs, rhs):
             return f"({show_exact(lhs)} {op} {show_exact(rhs)})"
@@ -38,35 +38,35 @@ def show_exact(se: SE) -> str:
 
 
 def py_name(name: Name) -> str:
-    """A Python identifier."""
+    """Return a Python identifier."""
     return c_name(name)
 
 
 def shown_operand(value: Operand) -> str:
-    """A scalar expression, or a block by its name."""
+    """Print a scalar expression, or a block by name."""
     return py_name(value) if isinstance(value, str) else show(value)
 
 
 def shown_tuple(values: Iterable[Operand]) -> str:
-    """The values as a tuple."""
+    """Print values as a tuple."""
     return f"({''.join(f'{shown_operand(value)}, ' for value in values)})"
 
 
 def applied(s: Apply) -> str:
-    """The statement that binds what a function gives."""
+    """Print a scalar call and its bindings."""
     names = ", ".join(map(py_name, s.names)) + ("," if len(s.names) == 1 else "")
     return f"{names} = {py_name(s.fun)}({', '.join(map(show, s.args))})"
 
 
 def called(s: Call, *first: str) -> str:
-    """The statement that binds what a function of the host gives; `first` are given before all."""
+    """Print a call of a host function and its bindings; `first` are leading arguments."""
     names = "".join(f"{py_name(one.name)}, " for one in s.results)
     args = ", ".join((*first, *map(shown_operand, s.args)))
     return f"{names and f'({names}) = '}{py_name(s.fun)}({args})"
 
 
 def py_literal(value: float | int | bool, prim: Prim) -> str:
-    """A literal."""
+    """Print a literal."""
     if prim[0] == "f":
         number = float(value)
         if math.isnan(number):
@@ -80,7 +80,7 @@ def _within(se: SE, level: int) -> str:
 
 
 def _inside(shown: tuple[str, int], level: int) -> str:
-    """A text as an operand of an operator of some level."""
+    """Print a text as an operand of an operator of some level."""
     text, own = shown
     return text if own >= level else f"({text})"
 

@@ -1,9 +1,9 @@
-"""Rows of points that run side by side in a tile, since all of them read what its lanes read.
+"""Tile rows of points that share the operands of their lanes (register tiling).
 
-A product of matrices reads a row of the second matrix for each row of the first. A tile of several
-rows by some registers of lanes (`lanes.py`) reads it once for all of them, and has as many sums
-under way as a processor has registers. Points are independent, and each goes through its loops in
-the same order as before: the results are the same bits.
+A matrix product reads a row of the second matrix for each row of the first. A tile of several rows
+by some registers of lanes (`lanes.py`) reads it once for all of them, and keeps as many sums as a
+processor has registers. Points are independent, and each runs its loops in the same order as
+before: the results are bit-identical.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from compiler.codegen.lanes import LaneLoop, LaneTiling, Part, Uniform, UniformL
 from compiler.codegen.traits import reads
 
 MOST_ROWS = 6
-"""Rows of a tile with one variable for each point, as long as there are several registers of
-lanes; a variable for each point takes 24 of 32 registers then."""
+"""Rows of a tile with one variable per point, for several registers of lanes; such variables
+take 24 of 32 registers."""
 MOST_OF_ONE = 8
 """Rows of a tile that is one register wide."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowTile:
-    """`index`: the dimension that a tile has several points of. `varying`: what differs by it.
+    """`index`: the dimension of the tile's rows. `varying`: names that differ between rows.
 
-    `rows`: how many, of tiles of several registers and of one.
+    `rows`: number of rows, for tiles of several registers and of one.
     """
 
     index: Name
@@ -38,7 +38,7 @@ class RowTile:
 
 
 def row_tile(kernel: imp.Kernel, tiling: LaneTiling) -> RowTile | None:
-    """The innermost dimension whose points share what lanes read; None if there is none."""
+    """Return the innermost dimension whose points share the lanes' operands, or None."""
     variables = len(tiling.kept)
     if not 0 < variables <= MOST_ROWS // 2:
         return None
@@ -72,7 +72,7 @@ def _statements(parts: list[Part]) -> Iterator[imp.Stm]:
 
 
 def _varying(parts: list[Part], index: Name) -> set[Name]:
-    """The names that differ between points of an index; variables are taken to."""
+    """Return the names that differ between points of an index; variables are assumed to."""
     found = {index}
     for stm in _statements(parts):
         uses = FreeNames()
@@ -83,7 +83,7 @@ def _varying(parts: list[Part], index: Name) -> set[Name]:
 
 
 def _shared(parts: list[Part], lane: Name, by_row: set[Name]) -> bool:
-    """Whether neighbouring lanes read cells of their own that are the same for all rows."""
+    """True if lanes read adjacent cells that are the same for all rows."""
     return any(
         isinstance(stm, imp.Load) and lane in reads(stm.at) and not reads(stm.at) & by_row
         for part in parts

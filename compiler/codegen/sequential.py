@@ -1,7 +1,7 @@
-"""What a kernel means, as plain loops: every kernel can be run by one thread.
+"""Sequential semantics of kernels as plain loops: one thread can run every kernel.
 
-Used for operators inside of a thread, for the inner operators of a block on the CPU, and by the
-interpreter, which takes it as the definition (thesis, figure 4.13, rule E-IMP-KERNEL).
+Used for operators within a thread, for inner operators of a block on the CPU, and by the
+interpreter as the definition (thesis, figure 4.13, rule E-IMP-KERNEL).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from compiler.ir.walk import se_uses
 
 
 def sequential(kernel: imp.Kernel) -> imp.Stms:
-    """The kernel as a nest of loops, outermost dimension first."""
+    """Return the kernel as a loop nest, outermost dimension first."""
     prov = kernel.prov
     match kernel.work:
         case imp.MapWork():
@@ -45,7 +45,7 @@ def sequential(kernel: imp.Kernel) -> imp.Stms:
 
 
 def loops(dims: Sequence[tuple[Name, SE]], body: imp.Stms, prov: Prov) -> imp.Stms:
-    """`body` under one loop per dimension."""
+    """Wrap `body` in one loop per dimension."""
     for name, bound in reversed(dims):
         body = (imp.For(name, "i64", bound, body, prov),)
     return body
@@ -102,7 +102,7 @@ def update_bins(hist: imp.Histogram, prov: Prov) -> imp.Stms:
 
 
 def with_updates(stms: imp.Stms, update: Callable[[imp.Histogram, Prov], imp.Stms]) -> imp.Stms:
-    """Statements of a point with something else in the place of each push; the same if none."""
+    """Replace each push in a point's statements by `update`; the same if there is none."""
     out: list[imp.Stm] = []
     for stm in stms:
         match stm:
@@ -141,18 +141,18 @@ def assign_all(
 
 
 def next_name(name: Name) -> Name:
-    """The name for the next value of `name`; unique because the tag is."""
+    """Return the name for the next value of `name`; unique because the tag is."""
     base = base_of(name)
     return f"{base}_next{name[len(base) :]}" if base != name else f"{name}_next"
 
 
 def copy_dims(copy: imp.Copy) -> tuple[tuple[Name, SE], ...]:
-    """Index names and sizes for a copy's loops; the names are free for every copy to use."""
+    """Return index names and sizes for a copy's loops; every copy may use the same names."""
     return tuple((f"c{k}_0", poly_exp(dim.size)) for k, dim in enumerate(copy.dest_lmad.dims))
 
 
 def copy_body(copy: imp.Copy) -> imp.Stms:
-    """What one point of a copy does, in terms of the names of `copy_dims`."""
+    """Return the code of one point of a copy, in terms of the names of `copy_dims`."""
     point = [Var(f"c{k}_0", "i64") for k in range(len(copy.dest_lmad.dims))]
     return (
         imp.Load("cell_0", copy.prim, copy.source, cell(copy.source_lmad, point), copy.prov),

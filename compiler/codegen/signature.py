@@ -1,4 +1,4 @@
-"""What a compiled entry point takes and gives, as plain data, and how sizes follow from shapes."""
+"""Signature of a compiled entry point as plain data, and inference of sizes from shapes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Size = list[tuple[int, list[str]]]
 
 
 def signatures(prog: ImpProg) -> list[Plain]:
-    """Those of all entry points."""
+    """Return the signatures of all entry points."""
     return [signature(fun) for fun in prog.funs if fun.entry]
 
 
 def signature(fun: ImpFun) -> Plain:
-    """The entry point's slots and external values.
+    """Return the entry point's slots and external values.
 
     `takes` and `gives`: name, prim, shape, block; sizes are lists of [coefficient, [names..]].
     `params` and `results`: the slots in order, as name and whether it is a block.
@@ -40,7 +40,7 @@ def signature(fun: ImpFun) -> Plain:
 
 
 def symbol(name: str) -> str:
-    """The C function of an entry point: another one for each name, also for `f'` and `fp`."""
+    """Return the C function of an entry point, injective in the name (`f'` and `fp` differ)."""
     if name.isascii() and name.isidentifier():
         return f"entry_{name}"
     return "entry" + "".join(c if c.isascii() and c.isalnum() else f"_{ord(c):x}_" for c in name)
@@ -75,7 +75,7 @@ def _poly_data(poly: Poly) -> Size:
 
 
 def poly_value(poly: Size, env: Mapping[str, int]) -> int:
-    """The value of a polynomial as `signature` writes it, in 64-bit arithmetic."""
+    """Evaluate a polynomial in the form of `signature`, in 64-bit arithmetic."""
     total = 0
     for coeff, names in poly:
         for name in names:
@@ -85,7 +85,7 @@ def poly_value(poly: Size, env: Mapping[str, int]) -> int:
 
 
 def shape_of(polys: Sequence[Size], env: Mapping[str, int]) -> list[int]:
-    """The sizes of a result. Raises RuntimeError_ for one that is negative."""
+    """Return the sizes of a result. Raises RuntimeError_ for a negative one."""
     shape = [poly_value(poly, env) for poly in polys]
     if min(shape) < 0:
         raise RuntimeError_(f"An array cannot have the negative size {min(shape)}.")
@@ -93,15 +93,15 @@ def shape_of(polys: Sequence[Size], env: Mapping[str, int]) -> list[int]:
 
 
 def poly_text(poly: Size) -> str:
-    """A size for messages."""
+    """Format a size for messages."""
     terms = ["*".join([*([] if c == 1 and ns else [str(c)]), *ns]) for c, ns in poly]
     return " + ".join(terms) or "0"
 
 
 def choose_entry(about: Plain, entry: str) -> Plain:
-    """The signature of an entry point by name.
+    """Return the signature of an entry point by name.
 
-    Errors: `UsageError` where there is none of that name.
+    Errors: `UsageError` for an unknown name.
     """
     known = [e["name"] for e in about["entries"]]
     for found in about["entries"]:
@@ -112,7 +112,7 @@ def choose_entry(about: Plain, entry: str) -> Plain:
 
 
 def solve_sizes(entry: Plain, shapes: Sequence[Sequence[int] | None]) -> dict[str, int]:
-    """The implicit sizes, from the shapes of the arrays given (None for scalars).
+    """Infer the implicit sizes from the shapes of given arrays (None for scalars).
 
     Raises RuntimeError_ where two arrays disagree on a size.
     """
@@ -132,9 +132,9 @@ def solve_sizes(entry: Plain, shapes: Sequence[Sequence[int] | None]) -> dict[st
 def check_shapes(
     entry: Plain, shapes: Sequence[Sequence[int] | None], env: Mapping[str, int]
 ) -> None:
-    """Every array has the sizes that its type says; `env` has all integer parameters.
+    """Check that every array has the sizes of its type; `env` has all integer parameters.
 
-    Errors: `RuntimeError_` where one has another, with the input's number.
+    Errors: `RuntimeError_` with the input's number.
     """
     for k, (taken, shape) in enumerate(zip(entry["takes"], shapes, strict=True)):
         if shape is None or taken["shape"] is None:

@@ -1,8 +1,8 @@
-"""FUNMEM to IMP: arrays become cells of flat blocks (thesis, procedures 4.6 and 4.7).
+"""Translate FUNMEM to IMP: arrays become cells of flat blocks (thesis, procedures 4.6 and 4.7).
 
-Takes the stage `merged`: every array has a block and an LMAD, and no kernel allocates device
-memory. A change of layout makes no code; every other array operation writes where its pattern's
-LMAD says. Operators inside of a thread become loops; those of grids and blocks stay kernels.
+The input is the stage `merged`: every array has a block and an LMAD, and no kernel allocates device
+memory. A change of layout generates no code; every other array operation writes to the place of its
+pattern's LMAD. Operators within a thread become loops; those of grids and blocks stay kernels.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from compiler.ir.walk import all_stms
 
 LARGEST = 2**63 - 1
 Where = Level | None
-"""What runs the statements: None is the host; else a point of a kernel of that level."""
+"""Executor of the statements: None is the host; else a point of a kernel of that level."""
 
 
 def to_imp(prog: ir.Prog, ctx: Ctx) -> imp.ImpProg:
-    """All functions of `prog` as imperative programs, and those of scalars that they apply."""
+    """Translate all functions of `prog`, and the scalar functions that they apply."""
     called = {
         stm.exp.fun
         for fun in prog.funs
@@ -108,7 +108,7 @@ def _externals(params: Iterable[ir.Param]) -> tuple[imp.External, ...]:
 
 
 def _results(results: Sequence[ir.Param]) -> tuple[imp.External, ...]:
-    """The results that a caller sees: sizes of later arrays are not among them."""
+    """Return the results visible to a caller, without sizes of later arrays."""
     sizes = {
         name
         for r in results
@@ -123,7 +123,7 @@ def _results(results: Sequence[ir.Param]) -> tuple[imp.External, ...]:
 class _Maker:
     """Translates statements; `arrays` are the types of all arrays bound so far.
 
-    `called` has the parameters of the functions of the host.
+    `called` has the parameters of host functions.
     """
 
     ctx: Ctx
@@ -131,18 +131,18 @@ class _Maker:
     arrays: dict[Name, Array] = field(default_factory=dict)
 
     def bind(self, param: ir.Param) -> None:
-        """Remember where an array lies."""
+        """Record the type of an array."""
         if isinstance(param.type, Array):
             self.arrays[param.name] = param.type
 
     def memory(self, name: Name) -> MemBind:
-        """Where the array `name` lies."""
+        """Return the binding of array `name`."""
         return bind_of(self.arrays[name])
 
     # --- statements --------------------------------------------------------------------------
 
     def stms(self, stms: Iterable[ir.Stm], where: Where) -> Stms:
-        """The statements one after another."""
+        """Translate statements in order."""
         out: list[Stm] = []
         for stm in stms:
             for param in stm.pat:
@@ -155,17 +155,17 @@ class _Maker:
         return tuple(out)
 
     def scalar(self, stm: ir.Stm, exp: SE, where: Where) -> Stms:
-        """`let x = se`; a size without a value is a scalar too."""
+        """Translate a scalar definition."""
         (param,) = stm.pat
         return (imp.Define(param.name, prim_of(param), exp, stm.prov),)
 
     def apply(self, stm: ir.Stm, exp: ir.Apply, where: Where) -> Stms:
-        """All results at once."""
+        """Translate a scalar call."""
         names, prims = zip(*((p.name, prim_of(p)) for p in stm.pat), strict=True)
         return (imp.Apply(names, prims, exp.fun, exp.args, stm.prov),)
 
     def call(self, stm: ir.Stm, exp: ir.Call, where: Where) -> Stms:
-        """What a function gives; arrays are given with their blocks."""
+        """Translate a call; arrays are passed by their blocks."""
         pairs = zip(exp.args, self.called[exp.fun], strict=True)
         args = tuple(arg for arg, param in pairs if not isinstance(param.type, Array))
         return (imp.Call(_formals(stm.pat), exp.fun, args, prov=stm.prov),)
@@ -177,23 +177,23 @@ class _Maker:
         return (imp.Define(stm.pat[0].name, "bool", reached, stm.prov),)
 
     def check(self, stm: ir.Stm, exp: ir.Assert, where: Where) -> Stms:
-        """An assertion stays one."""
+        """Translate an assertion."""
         return (imp.Assert(exp.cond, exp.message, stm.prov),)
 
     def alloc(self, stm: ir.Stm, exp: ir.Alloc, where: Where) -> Stms:
-        """A block. A size that no 64 bits can tell is as good as the largest that they can."""
+        """Translate an allocation. A size beyond 64 bits saturates."""
         told = all(-LARGEST <= coeff <= LARGEST for coeff in exp.count.terms.values())
         count = poly_exp(exp.count) if told else Lit(LARGEST, "i64")
         return (imp.Alloc(stm.pat[0].name, count, exp.prim, exp.space, stm.prov),)
 
     def index(self, stm: ir.Stm, exp: ir.Index, where: Where) -> Stms:
-        """Read one cell."""
+        """Translate a read."""
         mem = self.memory(exp.array)
         prim = prim_of(stm.pat[0])
         return (imp.Load(stm.pat[0].name, prim, mem.block, cell(mem.lmad, exp.at), stm.prov),)
 
     def view(self, stm: ir.Stm, exp: ir.Slice | ir.Rearrange | ir.Reshape, where: Where) -> Stms:
-        """Free if the result lies in the operand's block, else a copy."""
+        """Translate a view: no code in the same block, else a copy."""
         dest, source = bind_of(stm.pat[0].type), self.memory(exp.array)
         if dest.block == source.block:
             return ()
@@ -213,9 +213,9 @@ class _Maker:
     def copy(
         self, prim: Prim, dest: MemBind, lmad: Lmad[Poly], source: MemBind, prov: Prov
     ) -> Stms:
-        """Elements of `source`'s block at `lmad` to `dest`, unless they are there already.
+        """Copy `source`'s block at `lmad` to `dest`, unless both are equal.
 
-        Both have the same sizes, which may be written in two ways: as a name, and as what it is.
+        Both have the same sizes, possibly spelt differently: as a name, and as its definition.
         """
         pairs = zip(dest.lmad.dims, lmad.dims, strict=True)
         lmad = Lmad(lmad.offset, tuple(Dim(to.size, dim.stride) for to, dim in pairs))
@@ -224,14 +224,14 @@ class _Maker:
         return (imp.Copy(prim, dest.block, dest.lmad, source.block, lmad, prov),)
 
     def put(self, prim: Prim, dest: MemBind, value: ir.Operand, prov: Prov) -> Stms:
-        """A scalar or an array at `dest`, whose LMAD has the value's rank."""
+        """Write a scalar or an array to `dest`, whose LMAD has the value's rank."""
         if isinstance(value, str):
             source = self.memory(value)
             return self.copy(prim, dest, source.lmad, source, prov)
         return (imp.Store(dest.block, prim, poly_exp(dest.lmad.offset), value, prov),)
 
     def update(self, stm: ir.Stm, exp: ir.Update, where: Where) -> Stms:
-        """Write a cell or a slice; the result lies where the operand lies."""
+        """Write a cell or a slice in place."""
         mem = bind_of(stm.pat[0].type)
         prim = self.arrays[exp.array].prim
         if not isinstance(exp.value, str):
@@ -243,7 +243,7 @@ class _Maker:
     def named_slice(
         self, lmad: Lmad[Poly], dims: Sequence[ir.DimIndex], prov: Prov
     ) -> tuple[Lmad[Poly], Stms]:
-        """A slice's LMAD, after indices that are not polynomials got names."""
+        """Return a slice's LMAD, with non-polynomial indices bound to names."""
         early: list[Stm] = []
 
         def name(se: SE) -> SE:
@@ -257,12 +257,12 @@ class _Maker:
         return sliced(lmad, named, _poly, itself), tuple(early)
 
     def copied(self, stm: ir.Stm, exp: ir.Copy, where: Where) -> Stms:
-        """A copy of an array."""
+        """Translate a copy."""
         (param,) = stm.pat
         return self.put(self.arrays[param.name].prim, bind_of(param.type), exp.array, stm.prov)
 
     def concat(self, stm: ir.Stm, exp: ir.Concat, where: Where) -> Stms:
-        """Each operand behind the one before."""
+        """Write the operands one after another."""
         result = self.arrays[stm.pat[0].name]
         mem = bind_of(result)
         out: list[Stm] = []
@@ -275,7 +275,7 @@ class _Maker:
         return tuple(out)
 
     def literal(self, stm: ir.Stm, exp: ir.ArrayLit, where: Where) -> Stms:
-        """Each element in its place."""
+        """Write each element to its place."""
         result = self.arrays[stm.pat[0].name]
         mem = bind_of(result)
         out: list[Stm] = []
@@ -284,11 +284,11 @@ class _Maker:
         return tuple(out)
 
     def nothing(self, stm: ir.Stm, exp: ir.Scratch, where: Where) -> Stms:
-        """Memory with any contents."""
+        """Generate no code for uninitialised memory."""
         return ()
 
     def iota(self, stm: ir.Stm, exp: ir.Iota, where: Where) -> Stms:
-        """Count in a kernel (or a loop inside of a thread)."""
+        """Fill by a kernel (or a loop within a thread)."""
         i = self.ctx.fresh("i")
         number: SE = Var(i, "i64")
         if exp.prim == "i64":
@@ -304,7 +304,7 @@ class _Maker:
         return self.fill("iota", [(i, exp.count)], (store,), where, stm.prov)
 
     def replicate(self, stm: ir.Stm, exp: ir.Replicate, where: Where) -> Stms:
-        """The value at every point of the shape."""
+        """Write the value to every point of the shape."""
         result = self.arrays[stm.pat[0].name]
         mem = bind_of(result)
         dims = [(self.ctx.fresh("i"), size) for size in exp.shape]
@@ -327,7 +327,7 @@ class _Maker:
         where: Where,
         prov: Prov,
     ) -> Stms:
-        """A map of our own, at the level that suits what runs it."""
+        """Generate a map at the level that suits its executor."""
         level: Level = "grid" if where is None else "thread" if where == "grid" else where
         space = tuple((i, poly_exp(size)) for i, size in dims)
         kernel = imp.Kernel(self.ctx.fresh(base), level, space, body, imp.MapWork(), prov=prov)
@@ -353,7 +353,7 @@ class _Maker:
         return tuple(out)
 
     def loop(self, stm: ir.Stm, exp: ir.Loop, where: Where) -> Stms:
-        """Loop parameters are variables; all are assigned at the end of an iteration."""
+        """Translate a loop: parameters are variables, assigned together per iteration."""
         for param in exp.params:
             self.bind(param)
         kept = [not isinstance(p.type, Array) for p in exp.params]
@@ -384,7 +384,7 @@ class _Maker:
     def next_iteration(
         self, params: Sequence[ir.Param], values: Sequence[ir.Operand], prov: Prov
     ) -> Stms:
-        """Give all loop parameters their next values at once."""
+        """Assign all loop parameters simultaneously."""
         blocks: list[Stm] = []
         late: list[Stm] = []
         moved: set[Name] = set()
@@ -408,7 +408,7 @@ class _Maker:
     # --- parallel operators ------------------------------------------------------------------
 
     def kernel(self, stm: ir.Stm, exp: ir.SegOp, where: Where) -> Stms:
-        """A segmented operator: its body, its results' stores, and what is done over the points."""
+        """Translate a segmented operator: body, result stores, and work over the points."""
         per_block = isinstance(exp, ir.SegMap) and exp.per_block
         inner: Where = "block" if per_block else "thread" if exp.level == "thread" else exp.level
         inner = "thread" if exp.level == "block" else inner
@@ -437,7 +437,7 @@ class _Maker:
     def result(
         self, param: ir.Param, result: ir.KernelResult, point: Sequence[Poly], prov: Prov
     ) -> Stms:
-        """Store what one point computes."""
+        """Store the result of one point."""
         assert isinstance(param.type, Array)
         mem = bind_of(param.type)
         if not isinstance(result, ir.Write):
@@ -453,7 +453,7 @@ class _Maker:
         return tuple(out)
 
     def push(self, stm: ir.Stm, exp: ir.Push, where: Where) -> Stms:
-        """Stores, or what combines, if the place is inside."""
+        """Store or combine values, if the place is in bounds."""
         out: list[Stm] = []
         at = self.named(exp.at, out, stm.prov)
         kinds = [self.arrays[name] for name in exp.dests]
@@ -469,7 +469,7 @@ class _Maker:
         return (*out, imp.If(inside(at, sizes), tuple(stores), (), stm.prov))
 
     def put_at(self, kind: Array, at: tuple[SE, ...], value: ir.Operand, prov: Prov) -> Stms:
-        """An element or row at indices of the first dimensions of an array."""
+        """Write an element or row at outer indices of an array."""
         mem = bind_of(kind)
         if isinstance(value, str):
             lmad, early = self.named_slice(mem.lmad, row_dims(at, row_type(kind, len(at))), prov)
@@ -477,12 +477,12 @@ class _Maker:
         return (imp.Store(mem.block, kind.prim, cell(mem.lmad, at), value, prov),)
 
     def is_in_place(self, mem: MemBind, indices: Sequence[SE], value: ir.Operand) -> bool:
-        """Whether an array was built in its row, at indices of the first dimensions."""
+        """True if an array was built in its row, at outer indices."""
         row = mem.row(*(at for at in map(poly_of, indices) if at is not None))
         return isinstance(value, str) and row == self.memory(value)
 
     def named(self, ses: Sequence[SE], out: list[Stm], prov: Prov) -> tuple[SE, ...]:
-        """The expressions, those that take computing as names that are defined in `out`."""
+        """Bind expressions that take computing to names defined in `out`."""
         names: list[SE] = []
         for se in ses:
             if not isinstance(se, (Var, Lit)):
@@ -499,7 +499,7 @@ class _Maker:
         results: list[ir.KernelResult],
         pat: list[ir.Param],
     ) -> tuple[tuple[imp.Fold, ...], Stms]:
-        """The operators with their inputs and where results go.
+        """Return the operators with inputs and destinations.
 
         Removes their share of `results` and `pat`.
         """
@@ -531,7 +531,7 @@ class _Maker:
         pat: list[ir.Param],
         outer: Sequence[Poly],
     ) -> tuple[tuple[imp.Histogram, ...], Stms]:
-        """The histograms, and what computes their bins, which are looked at several times.
+        """Return the histograms, and the definitions of their bins, which are used repeatedly.
 
         Removes their share of `results` and `pat`.
         """
@@ -561,7 +561,7 @@ class _Maker:
         return tuple(found), tuple(computed)
 
     def combine(self, op: ir.Operator, prov: Prov) -> imp.Combine:
-        """An operator on scalars."""
+        """Translate a scalar operator."""
         prims: list[Prim] = []
         for kind in op.fn.returns:
             if not isinstance(kind, Scalar):
@@ -589,25 +589,25 @@ class _Maker:
 
 
 def span_of(prov: Prov) -> Span:
-    """The most specific source position."""
+    """Return the most specific source position."""
     return prov[0] if prov else NOWHERE
 
 
 def bind_of(type_: ir.Type) -> MemBind:
-    """Where an array of that type lies."""
+    """Return the binding of an array type. Raises CompilerBug without one."""
     if not isinstance(type_, Array) or type_.mem is None:
         raise CompilerBug("an array without memory reached the back end")
     return type_.mem
 
 
 def flat_type(param: ir.Param) -> Scalar | Mem:
-    """The type of a parameter that is no array."""
+    """Return the type of a parameter that is no array."""
     assert not isinstance(param.type, Array)
     return param.type
 
 
 def prim_of(param: ir.Param) -> Prim:
-    """The element type of a parameter."""
+    """Return the element type of a parameter."""
     return param.type.prim
 
 

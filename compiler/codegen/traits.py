@@ -1,4 +1,4 @@
-"""What a back end wants to know of a kernel's body before it chooses how to run it."""
+"""Properties of kernel bodies that determine how a back end runs them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from compiler.ir.nodes import ONE, SE, Bin, Lit, Var
 from compiler.ir.walk import se_uses
 
 UNKNOWN_TRIPS = 32
-"""How often a loop is taken to run whose bound is not known outside of the kernel."""
+"""Assumed trip count of loops with a bound unknown outside the kernel."""
 
 
 APPLIED = 32
-"""Operations that a function of scalars is taken to have, which stays one since it is large."""
+"""Assumed number of operations of a scalar function, which is large if not inlined."""
 
 
 @dataclass(slots=True)
 class Traits:
-    """`weight`: a rough count of operations per point; `trips` multiplies it if there are loops."""
+    """`weight`: estimated operations per point; `trips` multiplies it if there are loops."""
 
     loops: bool = False
     uneven: bool = False
@@ -37,12 +37,12 @@ class Traits:
 
     @property
     def straight(self) -> bool:
-        """No loops, no way out: the body of a loop that can be vectorised."""
+        """True without loops, checks or allocations: the loop around can be vectorised."""
         return not (self.loops or self.asserts or self.allocs)
 
 
 def traits_of(stms: imp.Stms) -> Traits:
-    """The traits of a body."""
+    """Return the traits of a body."""
     found = Traits()
     _collect(stms, found, 1, True)
     return found
@@ -104,16 +104,16 @@ def _trips(sizes: list[SE], t: Traits) -> None:
 
 
 def reads(se: SE) -> set[Name]:
-    """The variables of an expression."""
+    """Return the variables of an expression."""
     found: set[Name] = set()
     se_uses(se, found.add)
     return found
 
 
 def work_of(kernel: imp.Kernel, t: Traits) -> SE:
-    """The number of points (times the trips of their loops) as an expression of the host.
+    """Return the number of points (times trips of their loops) as a host expression.
 
-    The host may ask before a point has checked what the trips divide by: those are guessed.
+    The host may evaluate it before a point has checked the divisors in trips: those are estimated.
     """
     total: SE = ONE
     for _, bound in kernel.dims:
@@ -125,11 +125,11 @@ def work_of(kernel: imp.Kernel, t: Traits) -> SE:
 
 
 BUILTIN = {"+": "+", "*": "*", "min": "min", "max": "max", "&": "&", "|": "|", "^": "^"}
-"""Operators on numbers that OpenMP knows, so that lanes and threads may share a reduction."""
+"""Operators on numbers that OpenMP knows, so that lanes and threads can share a reduction."""
 
 
 def builtin(op: imp.Combine) -> str | None:
-    """OpenMP's name of the operator, if it is a plain one on one scalar; all of these commute."""
+    """Return OpenMP's name of a plain operator on one scalar; all of these commute."""
     if op.body or len(op.results) != 1:
         return None
     (result,) = op.results
@@ -147,17 +147,17 @@ def _both(exp: Bin, a: Name, b: Name) -> bool:
 
 
 def stored(stms: imp.Stms) -> set[Name]:
-    """The blocks that statements write to."""
+    """Return the blocks that statements write."""
     return names(stms, "writes")
 
 
 def assigned(stms: imp.Stms) -> set[Name]:
-    """The variables that statements assign."""
+    """Return the variables that statements assign."""
     return names(stms, "assigns")
 
 
 def loaded(stms: imp.Stms) -> set[Name]:
-    """The blocks that statements read."""
+    """Return the blocks that statements read."""
     return names(stms, "reads")
 
 
@@ -170,19 +170,19 @@ class _Allocations(StmParts):
 
 
 def allocations(stms: imp.Stms) -> list[imp.Alloc]:
-    """The blocks that statements make, also in loops and branches."""
+    """Return the allocations of statements, nested ones included."""
     gathered = _Allocations()
     gathered.stms(stms)
     return gathered.found
 
 
 def may_recompute(body: imp.Stms, traits: Traits) -> bool:
-    """Whether running a point's body twice is cheap, and the same as running it once."""
+    """True if running a point's body twice is cheap, and equivalent to running it once."""
     return not traits.loops and not stored(body) & loaded(body) - traits.bound
 
 
 def without_stores(stms: imp.Stms, own: frozenset[Name] = frozenset()) -> imp.Stms:
-    """A body that computes the same scalars and writes nothing but its own arrays."""
+    """Return a body that computes the same scalars and writes only its own arrays."""
     out: list[imp.Stm] = []
     own = own | {s.name for s in stms if isinstance(s, imp.Alloc)}
     for stm in stms:

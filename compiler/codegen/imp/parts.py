@@ -125,30 +125,30 @@ class StmParts(NodeVisitor):
         """Visit a host scalar that is read; "" for none."""
 
     def lmad(self, lmad: Lmad[Poly], node: object = None) -> None:
-        """Where cells are."""
+        """Visit an LMAD."""
 
     def into(self, into: Iterable[imp.Cell | Name], node: imp.Fold) -> None:
-        """Where results go."""
+        """Visit the destinations of results."""
         for place, prim in zip(into, node.op.prims, strict=True):
             if isinstance(place, imp.Cell):
                 self.block(place.block, prim)
                 self.se(place.at)
 
     def dests(self, dests: Iterable[tuple[Name, Lmad[Poly]]], node: imp.Histogram) -> None:
-        """Where bins are."""
+        """Visit the destinations of bins."""
         for (block, lmad), prim in zip(dests, node.op.prims, strict=True):
             self.block(block, prim)
             self.lmad(lmad)
 
 
 class _Names(StmParts):
-    """Gathers the names that one of its methods gets."""
+    """Collects the names passed to one of its methods."""
 
     def __init__(self) -> None:
         self.found: set[Name] = set()
 
     def gather(self, name: Name, node: object) -> None:
-        """One of them."""
+        """Record a name."""
         self.found.add(name)
 
 
@@ -158,7 +158,7 @@ def _names_of(method: str) -> type[_Names]:
 
 
 def whole(stms: imp.Stms) -> Iterator[imp.Stm]:
-    """Statements of the host with those in them, but not those of kernels."""
+    """Yield host statements and those nested in them, but not those of kernels."""
     for stm in stms:
         yield stm
         match stm:
@@ -169,13 +169,13 @@ def whole(stms: imp.Stms) -> Iterator[imp.Stm]:
 
 
 def called_functions(prog: imp.ImpProg) -> dict[str, imp.ImpFun]:
-    """The functions of the host that are called, by their names, in order of dependence."""
+    """Return the called host functions by name, in order of dependence."""
     names = {s.fun for fun in prog.funs for s in whole(fun.body) if isinstance(s, imp.Call)}
     return {fun.name: fun for fun in prog.funs if fun.name in names}
 
 
 def names(stms: imp.Stms, method: str) -> set[Name]:
-    """The names that a method would get, anywhere in statements."""
+    """Return the names that a method receives anywhere in statements."""
     gathered = _names_of(method)()
     gathered.stms(stms)
     return gathered.found

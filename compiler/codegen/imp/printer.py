@@ -38,16 +38,16 @@ WORDS = imp.IMP.trait("called")
 
 
 class ImpPrinter(Printer):
-    """Prints programs of IMP, or of a language that extends it."""
+    """Prints programs of IMP, or of an extension."""
 
     def __init__(self, dialect: Dialect, by_hand: Mapping[type, Block] | None = None) -> None:
-        """`by_hand` prints statements that have no format line."""
+        """`by_hand` prints statements without a format line."""
         blocks: dict[str, Block] = {"Stms": self.braces, "Combine": self._combine}
         hand = {imp.Kernel: self._kernel, **(by_hand or {})}
         super().__init__(dialect, _SHOWS, {"message": message_text}, blocks, hand, {})
 
     def show(self, prog: imp.ImpProg) -> Text:
-        """The program as lines with provenance."""
+        """Format the program as lines with provenance."""
         out = TextLines()
         for applied in prog.applied:
             self._applied(out, applied)
@@ -59,13 +59,13 @@ class ImpPrinter(Printer):
         return tuple(out.lines)
 
     def show_stm(self, stm: imp.Stm) -> str:
-        """A statement on one line: what begins it, if it has statements inside."""
+        """Format a statement on one line: its head, if it has statements inside."""
         out = TextLines()
         self.nested[type(stm)](out, 0, "", stm, ())
         return out.lines[0].text
 
     def stms(self, out: TextLines, indent: int, stms: imp.Stms) -> None:
-        """Statements; one that says nothing of where it comes from came with what it stands in."""
+        """Print statements; one without provenance inherits its context's."""
         src, node = out.src, out.node
         for stm in stms:
             out.begin(stm, stm.prov or src)
@@ -73,7 +73,7 @@ class ImpPrinter(Printer):
         out.src, out.node = src, node
 
     def braces(self, out: TextLines, at: int, head: str, stms: imp.Stms, src: Prov) -> str:
-        """Statements in braces behind what they belong to; the last brace begins another line."""
+        """Print statements in braces after `head`; the last brace begins another line."""
         out.line(at, f"{head}{{", src)
         self.stms(out, at + 2, stms)
         return "}"
@@ -125,7 +125,7 @@ class ImpPrinter(Printer):
 
 
 def show_point(dim: tuple[Name, SE]) -> str:
-    """An index of a kernel and its bound."""
+    """Format an index of a kernel and its bound."""
     return f"{name_text(dim[0])} < {show_index(dim[1])}"
 
 

@@ -1,13 +1,13 @@
-"""Checks an imperative program: scopes, types, blocks, kernels.
+"""Verify an imperative program: scopes, types, blocks, kernels.
 
 - Every name is bound once in the program, and before it is used; a variable is read only where it
-  has been assigned on all ways there.
-- Loads, stores and copies fit their blocks; expressions have the types that are said.
+  has been assigned on all paths.
+- Loads, stores and copies fit their blocks; expressions have the declared types.
 - The host frees each block variable that a statement list declares in that list, once, and does not
-  use it afterwards; what it returns it keeps. Kernels allocate and free no device memory.
-- A function is called by the host, behind it; it stores and copies nothing into what it is given.
-- A kernel has points, stands where its level may stand, and assigns no variable from outside of it:
-  points only meet in blocks, and in what the kernel's work says.
+  use it afterwards; returned blocks are kept. Kernels allocate and free no device memory.
+- A function is called by the host, after its definition; it writes to none of its argument blocks.
+- A kernel has points, is permitted at its level, and assigns no outer variable: points communicate
+  only through blocks, and through the kernel's work.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from compiler.ir.show_scalar import show_type
 from compiler.ir.verify_scalar import ScalarChecker
 
 Where = str
-"""What runs the statements: `host`, a `thread` of a kernel, or the `block` of threads of one."""
+"""Executor of the statements: `host`, a `thread` of a kernel, or the `block` of threads of one."""
 
 
 _OF_FUNCTIONS = imp.Define | imp.Apply | imp.Declare | imp.Assign | imp.If | imp.For
-"""What functions of scalars are made of."""
+"""Statements permitted in scalar functions."""
 
 
 class _Checker(ScalarChecker, NodeRules):
-    """What is in scope at a point of a program, and what has become of it."""
+    """State of the checker: names in scope, and blocks owned or freed."""
 
     language = imp.IMP
 
@@ -46,21 +46,21 @@ class _Checker(ScalarChecker, NodeRules):
         self.bound: set[Name] = set()
         """All names so far, in scope or not."""
         self.variables: set[Name] = set()
-        """What may be assigned here."""
+        """Variables that may be assigned here."""
         self.unset: set[Name] = set()
-        """Variables that have no value yet, on some way here."""
+        """Variables that may be unassigned here."""
         self.owned: set[Name] = set()
-        """The blocks that the current statement list has to free."""
+        """Blocks that the current statement list has to free."""
         self.freed: set[Name] = set()
         self.where: Where = "host"
         self.path: list[imp.Stm] = []
         self.fun = ""
         self.applied: dict[str, imp.ScalarFun] = {}
-        """The functions of scalars so far."""
+        """Scalar functions so far."""
         self.funs: dict[str, imp.ImpFun] = {}
-        """The functions of the host so far."""
+        """Host functions so far."""
         self.given: frozenset[Name] = frozenset()
-        """The blocks that a function which is no entry point is given."""
+        """Argument blocks of a function that is no entry point."""
 
     def fail(self, message: str) -> NoReturn:
         """Raise an error at the current statement."""
@@ -73,7 +73,7 @@ class _Checker(ScalarChecker, NodeRules):
         raise CompilerBug(f"{place}: {message}", span)
 
     def shown(self, stm: imp.Stm) -> str:
-        """A statement in messages."""
+        """Format a statement for messages."""
         return show_stm(stm)
 
     # --- names -------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ class _Checker(ScalarChecker, NodeRules):
             del self.types[name]
 
     def se(self, se: SE) -> Prim:
-        """Check a scalar expression and give its type."""
+        """Check a scalar expression and return its type."""
         if isinstance(se, Var):
             self.must(se.name not in self.unset, f"`{se.name}` may have no value")
         return super().se(se)
@@ -103,7 +103,7 @@ class _Checker(ScalarChecker, NodeRules):
             self.must(name not in self.unset, f"`{name}` may have no value")
 
     def block(self, name: Name, prim: Prim | None = None) -> Mem:
-        """Check that a name is a block, of that element type, that is there."""
+        """Check that a name is a live block of that element type."""
         kind = self.types.get(name)
         if not isinstance(kind, Mem):
             self.fail(f"`{name}` is no block in scope")
@@ -118,7 +118,7 @@ class _Checker(ScalarChecker, NodeRules):
         self.scalar(at, "i64", "an index")
 
     def lmad(self, lmad: Lmad[Poly]) -> None:
-        """Check that an LMAD's numbers are in scope."""
+        """Check that the names in an LMAD are in scope."""
         self.sizes([lmad.offset, *(p for dim in lmad.dims for p in (dim.size, dim.stride))])
 
     def value(self, value: Operand, kind: Type, what: str) -> None:
@@ -129,7 +129,7 @@ class _Checker(ScalarChecker, NodeRules):
     # --- functions ---------------------------------------------------------------------------
 
     def function(self, fun: imp.ImpFun) -> None:
-        """Check an entry point or a function of the host, which may call those before it."""
+        """Check an entry point or a host function, which may call earlier ones."""
         self.fun = fun.name
         plain = fun.entry or not (fun.implicit or fun.inputs or fun.outputs)
         self.must(plain, "only callers of entry points see arrays")
@@ -158,7 +158,7 @@ class _Checker(ScalarChecker, NodeRules):
         self.funs[fun.name] = fun
 
     def scalar_function(self, fun: imp.ScalarFun) -> None:
-        """Check a function of scalars, which may apply those before it."""
+        """Check a scalar function, which may apply earlier ones."""
         self.fun = fun.name
         self.must(fun.name not in self.applied, "a second function of that name")
         for formal in (*fun.params, *fun.results):
@@ -181,7 +181,7 @@ class _Checker(ScalarChecker, NodeRules):
         self.bind(name, kind)
 
     def external(self, value: imp.External) -> None:
-        """Check what callers see against the parameters, or against them and the results."""
+        """Check an external value against the parameters and results."""
         if isinstance(value.type, Array):
             self.block(value.block, value.type.prim)
             self.sizes(value.type.shape)
@@ -192,7 +192,7 @@ class _Checker(ScalarChecker, NodeRules):
     # --- statements --------------------------------------------------------------------------
 
     def stms(self, stms: imp.Stms) -> None:
-        """Check a statement list, which is a scope and frees what is its own."""
+        """Check a statement list, which is a scope and frees its own blocks."""
         outer, self.owned = self.owned, set()
         names = self.stms_kept_open(stms)
         self.all_freed(set())
@@ -217,12 +217,12 @@ class _Checker(ScalarChecker, NodeRules):
         return names
 
     def all_freed(self, kept: set[Name]) -> None:
-        """Check that a statement list has freed what is its own, but for what is returned."""
+        """Check that a statement list has freed its own blocks, except returned ones."""
         for name in sorted(self.owned - kept):
             self.fail(f"`{name}` is never freed")
 
     def own(self, name: Name, kind: Mem) -> None:
-        """Check that a block of that kind may be held here; the host has to free it."""
+        """Check that a block of that kind may be held here; the host must free it."""
         if self.where == "host":
             self.must(kind.space == "device", f"the host has no {kind.space} memory")
             self.owned.add(name)
@@ -275,7 +275,7 @@ class _Checker(ScalarChecker, NodeRules):
         self.unset.discard(s.name)
 
     def may_assign(self, name: Name) -> None:
-        """Check that a name is a variable of the host, or of the point that runs here."""
+        """Check that a name is a variable of the host, or of the current point."""
         self.must(name in self.variables and name in self.types, f"`{name}` is no variable here")
         self.must(name not in self.freed, f"`{name}` has been freed")
 
@@ -293,7 +293,7 @@ class _Checker(ScalarChecker, NodeRules):
         self.end(s.name)
 
     def end(self, name: Name) -> None:
-        """Check that a block may be freed here, after which it is gone."""
+        """Check that a block may be freed here, and mark it as freed."""
         self.must(name not in self.freed, f"`{name}` has been freed")
         self.must(name in self.owned, f"`{name}` is no block of this statement list")
         self.owned.remove(name)
@@ -309,7 +309,7 @@ class _Checker(ScalarChecker, NodeRules):
         self.scalar(s.value, s.prim, "what is stored")
 
     def may_write(self, block: Name) -> None:
-        """Check that a block is none that a function is given."""
+        """Check that a block is not an argument of the function."""
         self.must(block not in self.given, f"`{block}` is given, and may not be written")
 
     def copy(self, s: imp.Copy) -> None:
@@ -341,7 +341,7 @@ class _Checker(ScalarChecker, NodeRules):
         self.loop_body(s.body)
 
     def loop_body(self, body: imp.Stms) -> None:
-        """Check what may run any number of times, none included."""
+        """Check a body that may run any number of times, including zero."""
         before = set(self.unset)
         self.stms(body)
         self.unset = before
@@ -383,7 +383,7 @@ class _Checker(ScalarChecker, NodeRules):
             }
 
     def before_points(self, s: imp.Kernel) -> None:
-        """Check what is the same for all points: operators, shapes, variables that get results."""
+        """Check what is evaluated once per kernel: operators, shapes, result variables."""
         match s.work:
             case imp.ReduceWork(folds) | imp.ScanWork(folds):
                 self.must(bool(folds), "nothing is folded")
@@ -398,7 +398,7 @@ class _Checker(ScalarChecker, NodeRules):
                         self.scalar(size, "i64", "a size of a histogram")
 
     def operator(self, op: imp.Combine) -> None:
-        """Check an operator, which sees nothing of the points."""
+        """Check an operator, whose body sees no names of the points."""
         counts = {len(part) for part in (op.prims, op.lhs, op.rhs, op.results, op.neutral)}
         self.must(len(counts) == 1, "an operator's parts differ in number")
         for value, prim in zip(op.neutral, op.prims, strict=True):
@@ -406,7 +406,7 @@ class _Checker(ScalarChecker, NodeRules):
         self.operator_body(op)
 
     def operator_body(self, op: imp.Combine) -> None:
-        """Check what an operator computes."""
+        """Check the body of an operator."""
         scope = (self.where, self.variables, set(self.unset))
         self.where, self.variables = "thread", set()
         names = [*op.lhs, *op.rhs]
@@ -421,7 +421,7 @@ class _Checker(ScalarChecker, NodeRules):
         self.where, self.variables, self.unset = scope
 
     def fold_into_variables(self, s: imp.Kernel, fold: imp.Fold) -> None:
-        """Check the variables that a reduction's outcome goes to."""
+        """Check the variables that a reduction assigns."""
         self.must(len(fold.into) == len(fold.op.prims), "a fold's results differ in number")
         for into, prim in zip(fold.into, fold.op.prims, strict=True):
             if isinstance(into, str):
@@ -431,7 +431,7 @@ class _Checker(ScalarChecker, NodeRules):
                 self.must(self.types[into] == Scalar(prim), f"`{into}` is no {prim}")
 
     def result_cells(self, s: imp.Kernel) -> None:
-        """Check where results go, which depends on the outer indices only (of scans: on all)."""
+        """Check result cells, which depend on the outer indices only (for scans: on all)."""
         match s.work:
             case imp.ReduceWork(folds) | imp.ScanWork(folds):
                 for fold in folds:
@@ -451,7 +451,7 @@ class _Checker(ScalarChecker, NodeRules):
             self.must(len(lmad.dims) == len(hist.shape), f"`{block}` has other dimensions")
 
     def inputs(self, s: imp.Kernel) -> None:
-        """Check what a point gives to the kernel's work."""
+        """Check a point's contribution to the kernel's work."""
         match s.work:
             case imp.ReduceWork(folds) | imp.ScanWork(folds):
                 for fold in folds:
@@ -461,7 +461,7 @@ class _Checker(ScalarChecker, NodeRules):
                     self.bin(hist)
 
     def bin(self, hist: imp.Histogram) -> None:
-        """Check which bin a point has something for, and what."""
+        """Check a point's bin and values."""
         self.must(len(hist.bins) == len(hist.shape), "a bin has other dimensions")
         for index in hist.bins:
             self.scalar(index, "i64", "a bin")
@@ -486,7 +486,7 @@ class _Checker(ScalarChecker, NodeRules):
 
 
 def verify(prog: imp.ImpProg) -> None:
-    """Raise `CompilerBug`, naming what and where, unless `prog` is a program."""
+    """Check a program. Raises `CompilerBug` with violation and place."""
     checker = _Checker()
     checker.must(any(fun.entry for fun in prog.funs), "no function is an entry point")
     for applied in prog.applied:
@@ -495,7 +495,7 @@ def verify(prog: imp.ImpProg) -> None:
         checker.function(fun)
 
 
-"""What checks statements of IMP, for IRs that have more of them."""
+"""Base class for checkers of extended IRs."""
 
 
 ImpChecker = _Checker

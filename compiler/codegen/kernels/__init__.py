@@ -1,1 +1,1 @@
-"""Kernels of threads, barriers and shared memory: what all targets with blocks have in common."""
+"""Kernels of threads, barriers and shared memory, for all targets with thread blocks."""

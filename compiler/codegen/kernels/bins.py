@@ -1,4 +1,4 @@
-"""How a thread updates a bin that other threads update as well."""
+"""Update a histogram bin that other threads update concurrently."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from compiler.ir.nodes import SE, Bin, Lit, Scalar, Var
 
 LOCKS = "locks_0"
 COUNT = 1 << 16
-"""Locks of a histogram whose bins are no single words; bins share them by number."""
+"""Number of locks of a histogram whose bins are not single words; bins share them by index."""
 
 
 def components(hist: Histogram) -> tuple[Histogram, ...]:
-    """A histogram for each component, where none of them depends on another; else this one."""
+    """Split a histogram into one per independent component; else return it alone."""
     op = hist.op
     made = {stm.name: stm.value for stm in op.body if isinstance(stm, Define)}
     if len(made) < len(op.body):
@@ -55,7 +55,7 @@ def components(hist: Histogram) -> tuple[Histogram, ...]:
 
 
 def needs_lock(hist: Histogram) -> bool:
-    """Whether some bin is no single word that can be exchanged, or combining writes to memory."""
+    """True if some bin is not a single exchangeable word, or combining writes memory."""
     return any(
         len(part.dests) > 1 or BYTES[part.op.prims[0]] not in (4, 8) or stored(part.op.body)
         for part in components(hist)
@@ -63,13 +63,13 @@ def needs_lock(hist: Histogram) -> bool:
 
 
 def update_bin(hist: Histogram, target: Target, prov: Prov) -> If:
-    """Combine one bin with a point's values, unless the bin is outside."""
+    """Combine one bin with a point's values, if the index is in bounds."""
     code = update_result(hist, row_major(hist.bins, hist.shape), target, prov)
     return If(inside(hist.bins, hist.shape), code, (), prov)
 
 
 def update_result(hist: Histogram, number: SE, target: Target, prov: Prov) -> Stms:
-    """Combine the bin of that number with values, where the histogram is in the end."""
+    """Combine bin `number` of the result with values."""
     cells = [Cell(block, cell(lmad, hist.bins)) for block, lmad in hist.dests]
     lock = Cell(LOCKS, Bin("%%", "i64", number, Lit(COUNT, "i64")))
     return update_cells(hist, cells, lock, target, prov)
@@ -78,7 +78,7 @@ def update_result(hist: Histogram, number: SE, target: Target, prov: Prov) -> St
 def update_cells(
     hist: Histogram, cells: Sequence[Cell], lock: Cell, target: Target, prov: Prov
 ) -> Stms:
-    """Combine a bin's cells with values, each at once, or all under a lock."""
+    """Combine a bin's cells with values, each atomically, or all under a lock."""
     parts = components(hist)
     if len(parts) == 1:
         return _update(hist, cells, lock, target, prov)
@@ -89,7 +89,7 @@ def update_cells(
 
 
 def _update(hist: Histogram, cells: Sequence[Cell], lock: Cell, target: Target, prov: Prov) -> Stms:
-    """By one atomic operation if the target has it, else by exchanging the bin, or under a lock."""
+    """Combine atomically if the target can, else by compare-and-swap or under a lock."""
     op = hist.op
     code: list[Stm] = [
         Define(rhs, prim, value, hist.prov or prov)

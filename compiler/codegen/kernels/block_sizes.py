@@ -1,11 +1,10 @@
-"""Blocks of threads that are no larger than what they go through together.
+"""Choose the number of threads per block, for kernels in which a block processes one point.
 
-Where a block of threads works on one point of a map, its threads share out the turns of the loops
-inside: those beyond the longest of these would do nothing but wait at barriers, in the place of
-threads of other blocks. The host computes how many find something to do, for each launch.
-
-Where there are so many points that a GPU is full of blocks anyway, fewer threads do: with several
-elements for each, less is spent on combining what threads have, and on waiting for each other.
+The threads of a block share the iterations of the loops inside: threads beyond the longest trip
+count would only wait at barriers, and keep other blocks from running. The host computes the number
+of useful threads for each launch. With so many points that blocks fill the GPU anyway, fewer
+threads suffice: with several elements each, less time goes into combining results and
+synchronising.
 """
 
 from __future__ import annotations
@@ -40,15 +39,15 @@ FEWER = Rule(
     limits=(POINTS,),
 )
 EACH = 8
-"""Elements of a thread then."""
+"""Elements per thread in that case."""
 MOST_SHARED = 4 << 10
-"""Bytes of shared memory of a block up to which that many blocks find room at once."""
+"""Shared memory of a block up to which that many blocks are resident at once, in bytes."""
 
 
 def busy_threads(kernel: k.Kernel, most: int) -> Outcome[SE]:
-    """How many threads of a block find something to do, where a block has `most` otherwise.
+    """Return the number of useful threads of a block, where the default is `most`.
 
-    By the kernel's parameters, which the host knows.
+    In terms of kernel parameters, which the host knows.
     """
     sizes = _turns(kernel)
     if sizes is None:
@@ -65,9 +64,9 @@ def busy_threads(kernel: k.Kernel, most: int) -> Outcome[SE]:
 
 
 def fewer_threads(kernel: k.Kernel, points: SE, otherwise: SE, many: int) -> Outcome[SE]:
-    """How many threads a block has if there are `many` points; `otherwise` if there are not.
+    """Return the threads of a block for at least `many` points, else `otherwise`.
 
-    Of kernels whose elements cost little, so that none waits long for a thread's next one.
+    For kernels with cheap elements, so that none waits long for a thread's next one.
     """
     shared_out = [stm for stm in statements(kernel.body) if _is_shared_out(stm)]
     inside = [one for stm in shared_out for one in statements(stm.body)]
@@ -95,7 +94,7 @@ def fewer_threads(kernel: k.Kernel, points: SE, otherwise: SE, many: int) -> Out
 
 
 def _room(kernel: k.Kernel) -> SE | None:
-    """Whether a block's shared memory leaves room for many at once; None if nobody knows before."""
+    """Return the condition that shared memory permits many resident blocks; None if unknown."""
     left = MOST_SHARED - shared_bytes(kernel)
     defined = {stm.name: stm.value for stm in statements(kernel.body) if isinstance(stm, Define)}
     size = _outside(launch_sized(kernel)[1], defined)
@@ -105,7 +104,7 @@ def _room(kernel: k.Kernel) -> SE | None:
 
 
 def _turns(kernel: k.Kernel) -> list[SE] | None:
-    """How long the loops are that threads share out, the longest; None if the host cannot know."""
+    """Return the largest trip counts of loops that threads share; None if the host cannot know."""
     stms = statements(kernel.body)
     defined = {stm.name: stm.value for stm in stms if isinstance(stm, Define)}
     ends = [_outside(stm.end, defined) for stm in stms if _is_shared_out(stm)]
@@ -121,22 +120,22 @@ def _largest(sizes: Sequence[SE]) -> SE:
 
 
 def _is_shared_out(stm: Stm) -> TypeGuard[k.Stride]:
-    """Whether the threads of a block share out the turns of a loop."""
+    """True for a loop whose iterations the threads of a block share."""
     return isinstance(stm, k.Stride) and _by_threads(stm.by)
 
 
 def _by_threads(by: SE) -> bool:
-    """Whether the threads of a block share out the turns of a loop with that step."""
+    """True if a loop step distributes iterations over the threads of a block."""
     return isinstance(by, Var) and by.name == k.THREADS
 
 
 def _outside(se: SE, defined: Mapping[Name, SE]) -> SE:
-    """An expression without names that a kernel defines itself."""
+    """Expand the names that a kernel defines itself."""
     return map_se(se, lambda v: _outside(defined[v.name], defined) if v.name in defined else v)
 
 
 def _longest(ends: Sequence[SE]) -> list[SE]:
-    """Sizes without those that others are as large as: none is negative."""
+    """Drop sizes that do not exceed others; all are natural."""
     found: dict[Poly | SE, SE] = {}
     for end in ends:
         found.setdefault(poly_of(end) or end, end)

@@ -1,7 +1,7 @@
-"""What the threads of a block run together.
+"""Code for a thread block that cooperates on one point.
 
-Every thread computes the scalars alike, so that all agree on where to go. One thread stores for
-all, and inner kernels share out their points.
+Every thread computes the scalars redundantly, so that control flow is uniform. One thread performs
+the stores, and inner kernels distribute their points.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from compiler.codegen.sequential import copy_body, copy_dims, sequential
 
 
 def map_code(kernel: imp.Kernel) -> imp.Stms:
-    """A thread for each point, or a block of threads for each point."""
+    """Return the code of a map: a thread per point, or a thread block per point."""
     if kernel.per_block:
         block = k.Indices(kernel.dims, i64(BLOCK), kernel.prov)
         return (block, *block_code(kernel.body))
@@ -36,25 +36,25 @@ def map_code(kernel: imp.Kernel) -> imp.Stms:
 
 
 def block_code(stms: imp.Stms) -> imp.Stms:
-    """What the threads of a block run together."""
+    """Return the code that the threads of a block run together."""
     return _Together().code(stms)
 
 
 class _Together:
-    """Barriers where they are needed.
+    """Inserts barriers where necessary.
 
-    The threads wait behind what touches memory that all of them see. They wait before it as well if
-    they have loaded from memory since: what is written must not come before that.
+    Threads wait after statements that touch memory shared by all. They wait before as well if they
+    have loaded from memory since: a write must not overtake the loads.
     """
 
     def __init__(self) -> None:
         self.loaded = False
-        """Whether some thread may have yet to load what all of them load."""
+        """True if some thread may still have to perform a load that all perform."""
         self.waits = 0
-        """How many barriers there are so far."""
+        """Number of barriers so far."""
 
     def code(self, stms: imp.Stms) -> imp.Stms:
-        """What the threads run for these statements, behind those before."""
+        """Return the threads' code for these statements, after the earlier ones."""
         out: list[imp.Stm] = []
         for stm in stms:
             match stm:
@@ -82,14 +82,14 @@ class _Together:
         return tuple(out)
 
     def together(self, stms: imp.Stms, prov: Prov) -> imp.Stms:
-        """What touches memory that all threads of a block see."""
+        """Surround statements on memory shared by all threads with barriers."""
         before: imp.Stms = (Barrier(prov),) if self.loaded else ()
         self.loaded = False
         self.waits += 1
         return (*before, *stms, Barrier(prov, asks=_fails(stms)))
 
     def round(self, stms: imp.Stms, prov: Prov) -> imp.Stms:
-        """The body of a loop, which also comes behind itself."""
+        """Return the code of a loop body, which also follows itself."""
         before, waits = self.loaded, self.waits
         body = self.code(stms)
         if self.loaded and not before and self.waits > waits:
@@ -100,7 +100,7 @@ class _Together:
 
 
 def _fails(stms: imp.Stms) -> bool:
-    """Whether a check of a point may fail, which ends no more than the point."""
+    """True if a check of a point may fail, which ends only the point."""
     return any(isinstance(stm, imp.Assert) for stm in statements(stms))
 
 

@@ -1,14 +1,12 @@
-"""What may not go on after a check has failed in a kernel: other kernels, and loops of the host.
+"""Find kernels and host loops that must not proceed after a failed check in a kernel.
 
-A kernel goes on when a check fails, and the host asks later: whenever it reads a cell. Up to there
-what the kernel ought to have written may be anything, and so may all that is made of it; and what
-relies on the check itself, such as an index that it is about, may lead anywhere. So a kernel that
-comes after a check looks at the flag first, and does nothing if that has failed. One runs for
-nobody where neither matters: it reads nothing that may be left unwritten, and touches cells of its
-own points alone (`own_cells.py`).
-
-How often a loop of the host goes round may have been checked in a kernel as well. The host asks now
-and then in one that begins before it has asked (`Device.sure`).
+A kernel continues after a failed check, and the host tests the flag later: whenever it reads a
+cell. Until then the kernel's outputs may be garbage, and everything computed from them; code that
+relies on the check itself, such as an index that it bounds, may access any address. So a kernel
+after a check tests the flag first, and does nothing if it is set. It need not if it reads no
+possibly unwritten block, and accesses only cells of its own points (`own_cells.py`). The trip count
+of a host loop may have been checked in a kernel as well. The host tests the flag periodically in a
+loop that begins before it was tested (`Device.sure`).
 """
 
 from __future__ import annotations
@@ -31,15 +29,16 @@ from compiler.ir.sizes import poly_of
 Blocks = frozenset[Name]
 NONE: Blocks = frozenset()
 WAITING = ""
-"""Stands for what the caller of a function may have left unwritten, up to where that waits."""
+"""Stands for blocks that the caller of a function may have left unwritten, until a
+synchronisation."""
 CHECKED = "?"
-"""Stands for what relies on a check that nobody has asked for."""
+"""Stands for code that relies on a check not tested yet."""
 
 
 class AfterChecks(NamedTuple):
-    """The names of `kernels` that look first, and the identities of `loops` in which the host asks.
+    """Names of `kernels` that test the flag first, and ids of `loops` in which the host tests it.
 
-    The statements of a function are the same ones wherever it is called.
+    The statements of a function are shared by all its calls.
     """
 
     kernels: frozenset[str]
@@ -47,7 +46,7 @@ class AfterChecks(NamedTuple):
 
 
 def after_checks(prog: imp.ImpProg) -> AfterChecks:
-    """What comes after a check that may have failed, and matters if it has."""
+    """Return the kernels and loops that must test whether an earlier check failed."""
     found = _AfterChecks(prog)
     for fun in prog.funs:
         if fun.entry:
@@ -56,7 +55,7 @@ def after_checks(prog: imp.ImpProg) -> AfterChecks:
 
 
 class _AfterChecks:
-    """Walks over what the host does; `unwritten`: blocks that a failed check may have left so."""
+    """Walks over host statements; `unwritten`: blocks possibly unwritten after a failed check."""
 
     def __init__(self, prog: imp.ImpProg) -> None:
         self.kernels = set[str]()
@@ -69,16 +68,17 @@ class _AfterChecks:
             for name, blocks in {**{name: {name} for name in counts}, **self.held}.items()
         }
         self.loops: dict[int, tuple[Blocks, Blocks]] = {}
-        """Of a loop that was walked over what may be unwritten where a round begins, and behind."""
+        """Possibly unwritten blocks at the start of an iteration and after the loop."""
         self.calls: dict[tuple[str, Blocks], Blocks] = {}
-        """Of a function and those of its parameters, with WAITING, what may be unwritten behind."""
+        """Possibly unwritten blocks after a call, by function and unwritten parameters, with
+        WAITING."""
 
     def of(self, names: Iterable[Name]) -> Blocks:
-        """The blocks that variables may hold."""
+        """Return the blocks that variables may hold."""
         return frozenset(one for name in names for one in self.held.get(name, (name,)))
 
     def walk(self, stms: imp.Stms, unwritten: Blocks) -> Blocks:
-        """What may be unwritten behind the statements."""
+        """Return the possibly unwritten blocks after the statements."""
         for stm in stms:
             match stm:
                 case k.Launch(kernel):
@@ -99,7 +99,7 @@ class _AfterChecks:
         return unwritten
 
     def kernel(self, kernel: k.Kernel, unwritten: Blocks) -> Blocks:
-        """What a kernel may leave unwritten."""
+        """Return the blocks that a kernel may leave unwritten."""
         touched = Touched()
         touched.stms(kernel.body)
         looks = not unwritten.isdisjoint(self.of(touched.read))
@@ -112,7 +112,10 @@ class _AfterChecks:
         return left | {CHECKED} if fails else left
 
     def call(self, stm: imp.Call, unwritten: Blocks) -> Blocks:
-        """The same of a function; what its caller may have left so stays, unless it waits."""
+        """Return the blocks possibly unwritten after a call.
+
+        The caller's stay unless it synchronises.
+        """
         fun = self.funs[stm.fun]
         pairs = list(zip(fun.params, stm.args, strict=True))
         blocks = [(param.name, arg) for param, arg in pairs if isinstance(arg, str)]
@@ -127,7 +130,7 @@ class _AfterChecks:
         return frozenset(made) | (behind & {CHECKED}) | (unwritten if WAITING in behind else NONE)
 
     def loop(self, stm: imp.For | imp.While, unwritten: Blocks) -> Blocks:
-        """The same of a loop, which may run often or not at all."""
+        """Return the blocks possibly unwritten after a loop of any number of iterations."""
         begins, behind = self.loops.get(id(stm), (NONE, NONE))
         if id(stm) not in self.loops or not unwritten <= begins:
             begins |= unwritten
@@ -147,7 +150,7 @@ class _AfterChecks:
 
 
 def _counts(fun: imp.ImpFun) -> Iterator[tuple[Name, Poly]]:
-    """The cells of blocks that are allocated or given, in numbers that are the same everywhere."""
+    """Yield the cell counts of allocated or given blocks, in terms of fixed names."""
     fixed = {param.name for param in fun.params}
     for one in fun.inputs:
         if isinstance(one.type, Array):

@@ -1,17 +1,16 @@
-"""Reductions and scans by blocks of threads, for any associative operator.
+"""Reductions and scans by thread blocks, for any associative operator.
 
 Threads take elements in order, so that operators need not commute. The threads of a warp combine
-theirs by shuffles, in log2 steps; the warps' totals go through shared memory, once for a tile of
-elements. What stands before the next tile is carried in every thread.
+theirs by shuffles, in log2 steps; the warps' totals go through shared memory, once per tile of
+elements. The prefix before the next tile is carried in every thread. Many elements are cut into
+ranges, one per thread block: the first kernel folds each range, the second combines the ranges'
+results, and for scans a third traverses the ranges again.
 
-Many elements are cut into ranges, one for each block of threads: the first kernel folds each range,
-the second combines the ranges' outcomes, and for scans a third goes over the ranges again.
-
-Note [Several elements a thread]. The fewer tiles, the less there is to wait for. But what lies
-together in memory has to be read by neighbouring threads at once. So a tile is read into shared
-memory, an element after the other for each thread; there each thread goes through its own elements,
-which lie together; and what a scan makes of them is written as it was read. The number of a
-thread's elements is odd, so that the same elements of all threads lie in different banks.
+Note [Several elements a thread]. Fewer tiles mean fewer synchronisations. But adjacent cells must
+be read by adjacent threads (coalescing). So a tile is read into shared memory, interleaved; there
+each thread traverses its own elements, which are contiguous; and results of a scan are written back
+like this. The number of elements per thread is odd, so that equal elements of all threads lie in
+different banks.
 """
 
 from __future__ import annotations
@@ -55,23 +54,23 @@ SEGMENT, RANGE, TILE, STEP, LANE, WARP_OF, COUNT, ITEMS, AT = (
     for name in ("segment", "range", "tile", "step", "lane", "warp", "count", "items", "at")
 )
 BLOCKS, CHUNK = "blocks_0", "chunk_0"
-"""How many blocks of threads share a segment, and how many elements each takes."""
+"""Number of thread blocks per segment, and of elements that each takes."""
 SEVERAL = Rule("kernels/several", "Threads take several elements of a reduction or scan at once.")
 MOST_ITEMS, FEWEST_ITEMS = 23, 3
 
 
 def own(name: Name, what: str) -> Name:
-    """A name for something that belongs to a component or an index."""
+    """Return a name derived from a component or an index."""
     return f"{OWN}{name}_{what}"
 
 
 def part(lhs: Name) -> Name:
-    """The block with the ranges' outcomes."""
+    """Return the name of the block with the ranges' results."""
     return f"{lhs}_part"
 
 
 def components(folds: Sequence[Fold]) -> list[tuple[Name, Prim, SE]]:
-    """Left operand, type and neutral element of all components."""
+    """Return left operand, type and neutral element of all components."""
     return [
         one
         for fold in folds
@@ -80,7 +79,7 @@ def components(folds: Sequence[Fold]) -> list[tuple[Name, Prim, SE]]:
 
 
 def totals(kernel: Kernel, folds: Sequence[Fold]) -> Stms:
-    """Shared memory for what each warp comes to, and which warp and lane a thread is."""
+    """Allocate shared memory for warp totals, and define a thread's warp and lane."""
     prov, thread = kernel.prov, Var(THREAD, "i32")
     warps = Lit(WARP, "i64")  # there are no more in a block
     return (
@@ -91,7 +90,7 @@ def totals(kernel: Kernel, folds: Sequence[Fold]) -> Stms:
 
 
 def carries(folds: Sequence[Fold], known: bool = True) -> Stms:
-    """What stands before the next tile, in every thread: nothing yet, if that is known."""
+    """Declare the prefix before the next tile in every thread; initialised if `known`."""
     return tuple(
         Declare(own(lhs, "carry"), Scalar(prim), ne if known else None)
         for lhs, prim, ne in components(folds)
@@ -99,7 +98,7 @@ def carries(folds: Sequence[Fold], known: bool = True) -> Stms:
 
 
 def block_fold(kernel: Kernel, folds: tuple[Fold, ...]) -> Stms:
-    """An inner reduction or scan of a block: segment by segment, tile by tile."""
+    """Return an inner reduction or scan of a block: segment by segment, tile by tile."""
     scan = isinstance(kernel.work, ScanWork)
     end = kernel.dims[-1][1]
     body = carries(folds) + tiles(kernel, folds, ZERO, end, scan, kernel.body)
@@ -112,7 +111,7 @@ def block_fold(kernel: Kernel, folds: tuple[Fold, ...]) -> Stms:
 
 
 class Tile(NamedTuple):
-    """How many elements each thread takes of a tile, at most, and how many that has."""
+    """Maximum elements per thread in a tile, and per tile."""
 
     each: int
     size: int
@@ -121,7 +120,7 @@ class Tile(NamedTuple):
 def several(
     folds: Sequence[Fold], scan: bool, target: Target, kept: Sequence[KeptValue] = ()
 ) -> Outcome[Tile]:
-    """How many elements a thread takes, where their order counts, with what is kept of each."""
+    """Choose the elements per thread for order-dependent folds, including kept values."""
     if not (scan or ordered(folds)):
         return None
     width = sum(BYTES[prim] for prim, _ in arrays(folds, in_tile(folds, scan)).values())
@@ -143,9 +142,9 @@ def several(
 
 
 def in_tile(folds: Sequence[Fold], scan: bool) -> dict[Name, Name | Lit]:
-    """Where the elements of each left operand are: in an array of the tile, or all one number.
+    """Map each left operand to its tile array, or to a constant element.
 
-    What a reduction takes twice lies there once; a scan writes its prefixes to all arrays.
+    Reductions share the array of equal inputs; a scan writes its prefixes to all arrays.
     """
     found: dict[Name, Name | Lit] = {}
     shared: dict[tuple[Prim, SE], Name] = {}
@@ -162,7 +161,7 @@ def in_tile(folds: Sequence[Fold], scan: bool) -> dict[Name, Name | Lit]:
 def arrays(
     folds: Sequence[Fold], places: Mapping[Name, Name | Lit]
 ) -> dict[Name, tuple[Prim, tuple[SE, SE]]]:
-    """The arrays of a tile: their type, what is put there, and what if a check of that fails."""
+    """Map tile array to (type, (stored value, value if its check fails))."""
     inputs = [value for fold in folds for value in fold.inputs]
     return {
         place: (prim, (value, neutral))
@@ -172,7 +171,7 @@ def arrays(
 
 
 def ordered(folds: Sequence[Fold]) -> bool:
-    """Whether the order of elements counts."""
+    """True if the order of elements matters."""
     return not all(builtin(fold.op) or fold.op.commutative for fold in folds)
 
 
@@ -186,7 +185,7 @@ def tiles(
     tile_of: Tile | None = None,
     taken: Handed | None = None,
 ) -> Stms:
-    """Tile after tile of elements, from `low` up to `high`; one for each thread, or several."""
+    """Return the loop over tiles of elements, from `low` up to `high`."""
     if not (scan or ordered(folds)):
         return strided(kernel, folds, low, high, body)
     if tile_of is not None:
@@ -216,7 +215,7 @@ def staged(
     tile_of: Tile,
     taken: Handed | None = None,
 ) -> Stms:
-    """Tiles with several elements a thread: see Note [Several elements a thread]."""
+    """Return tiles with several elements per thread; see Note [Several elements a thread]."""
     prov, index = kernel.prov, kernel.dims[-1][0]
     made = one_tile(kernel, folds, high, scan, body, tile_of, taken)
     threads, size = i64(THREADS), own(index, "size")
@@ -232,7 +231,7 @@ def staged(
 
 
 class TileCode(NamedTuple):
-    """Shared memory for a tile, what is done up to what it comes to, and behind that."""
+    """Code of a tile: shared memory, the fold up to the tile's total, and the rest."""
 
     room: Stms
     fold: Stms
@@ -248,7 +247,7 @@ def one_tile(
     tile_of: Tile,
     taken: Handed | None = None,
 ) -> TileCode:
-    """A tile, with ITEMS elements for each thread, or fewer if it ends at `high`."""
+    """Return a tile with ITEMS elements per thread, or fewer if it ends at `high`."""
     prov, index = kernel.prov, kernel.dims[-1][0]
     tile, parts = own(index, "tile"), components(folds)
     at, size_of_tile = i64(AT), Lit(tile_of.size, "i64")
@@ -301,7 +300,7 @@ def one_tile(
 
 
 def strided(kernel: Kernel, folds: tuple[Fold, ...], low: SE, high: SE, body: Stms) -> Stms:
-    """Operators that commute: every thread takes elements of its own, one tree at the end."""
+    """Return a fold with a commutative operator: strided elements, and one tree at the end."""
     prov = kernel.prov
     steps = tuple(s for fold in folds for s in accumulate(fold, prov))
     out = starts(folds, prov)
@@ -310,21 +309,22 @@ def strided(kernel: Kernel, folds: tuple[Fold, ...], low: SE, high: SE, body: St
 
 
 def every(kernel: Kernel, low: SE, high: SE, body: Stms) -> Stms:
-    """The elements from `low` up to `high`, each by one of the threads."""
+    """Distribute the elements from `low` up to `high` over the threads."""
     start = add(low, i64(THREAD))
     index = kernel.dims[-1][0]
     return (k.Stride(index, "i64", start, high, "+", i64(THREADS), body, kernel.prov),)
 
 
 def starts(folds: Sequence[Fold], prov: Prov) -> Stms:
-    """Every thread's accumulators, at the neutral element."""
+    """Initialise every thread's accumulators with the neutral element."""
     return tuple(s for fold in folds for s in begin(fold.op, prov))
 
 
 def combined(folds: Sequence[Fold], scan: bool, prov: Prov) -> Stms:
     """Combine the threads' left operands with the carry, in order.
 
-    For a scan, `before` is what stands before the thread's warp, and `own` its prefix in that.
+    For a scan, `before` is the prefix of the thread's warp, and `own` the thread's prefix within
+    it.
     """
     return tuple(
         stm
@@ -334,7 +334,7 @@ def combined(folds: Sequence[Fold], scan: bool, prov: Prov) -> Stms:
 
 
 def in_warp(fold: Fold, prov: Prov, lanes: SE) -> Stms:
-    """Inclusive prefixes over so many lanes that follow each other, by shuffles.
+    """Compute inclusive prefixes over `lanes` adjacent lanes by shuffles.
 
     LANE is the number of a lane among them.
     """
@@ -344,7 +344,7 @@ def in_warp(fold: Fold, prov: Prov, lanes: SE) -> Stms:
 
 
 def doubling(fold: Fold, prov: Prov, lanes: SE) -> k.Stride:
-    """The same where there are variables for what comes from the left."""
+    """Return the doubling loop of `in_warp`, given variables for the left neighbour."""
     lane, step = Var(LANE, "i32"), Var(STEP, "i32")
     left = [own(name, "left") for name in fold.op.lhs]
     join = If(Bin(">=", "i32", lane, step), (combine(fold, left, fold.op.lhs, prov),), (), prov)
@@ -353,14 +353,14 @@ def doubling(fold: Fold, prov: Prov, lanes: SE) -> k.Stride:
 
 
 def shuffled(fold: Fold, names: Sequence[Name], by: SE, prov: Prov) -> Stms:
-    """In `left`, variables of the thread so many lanes before."""
+    """Read variables of the thread `by` lanes before into `left`."""
     parts = zip(fold.op.lhs, fold.op.prims, names, strict=True)
     lane = Bin("-", "i32", Var(THREAD, "i32"), by)
     return tuple(k.Shuffle(own(n, "left"), p, Var(name, p), lane, prov) for n, p, name in parts)
 
 
 def over_warps(fold: Fold, scan: bool, prov: Prov) -> Stms:
-    """Go through the warps' totals, from the carry on: what they come to is the next carry."""
+    """Fold the warps' totals, starting from the carry; the result is the next carry."""
     lhs, pairs = fold.op.lhs, list(zip(fold.op.lhs, fold.op.prims, strict=True))
     warp, at = Var(WARP_OF, "i32"), Var(STEP, "i32")
     thread, threads = Var(THREAD, "i32"), Var(THREADS, "i32")
@@ -387,13 +387,13 @@ def over_warps(fold: Fold, scan: bool, prov: Prov) -> Stms:
 
 
 def up_to(fold: Fold, prov: Prov) -> Scope:
-    """What stands before the thread, with its own elements."""
+    """Return the prefix of the thread, including its own elements."""
     first, whole = ([own(n, what) for n in fold.op.lhs] for what in ("before", "own"))
     return combine(fold, first, whole, prov)
 
 
 def before(fold: Fold, prov: Prov) -> Stms:
-    """What stands before the thread, without its own elements."""
+    """Return the prefix before the thread, excluding its own elements."""
     lhs = fold.op.lhs
     first, left, whole = ([own(n, what) for n in lhs] for what in ("before", "left", "own"))
     join = combine(fold, first, left, prov)
@@ -406,9 +406,9 @@ def before(fold: Fold, prov: Prov) -> Stms:
 def combine(
     fold: Fold, first: Sequence[Cell | Name], second: Sequence[Cell | Name | Lit], prov: Prov = ()
 ) -> Scope:
-    """`lhs := first op second`; operands are cells, variables, and numbers on the right.
+    """Return `lhs := first op second`; operands are cells, variables, and constants on the right.
 
-    A check that fails in it leaves no more than it: the thread still comes to the barriers behind.
+    A failed check leaves only this scope: the thread still reaches later barriers.
     """
     op = fold.op
     code: list[Stm] = []
@@ -429,12 +429,12 @@ def combine(
 
 
 def by_first(stms: Stms, prov: Prov) -> Stms:
-    """One thread of the block does it."""
+    """Run statements in one thread of the block."""
     return (If(FIRST, stms, (), prov),)
 
 
 def results(folds: Sequence[Fold], prov: Prov) -> Stms:
-    """A reduction's outcome: variables in all threads, cells by one."""
+    """Store a reduction's result: variables in all threads, cells by one."""
     out: Stms = ()
     for fold in folds:
         for into, lhs, prim in zip(fold.into, fold.op.lhs, fold.op.prims, strict=True):
@@ -450,9 +450,9 @@ def results(folds: Sequence[Fold], prov: Prov) -> Stms:
 
 
 def own_range(kernel: Kernel, *more: tuple[Name, SE]) -> tuple[Stms, SE, SE]:
-    """Which range of which segment a block of threads works on: from where, and up to where.
+    """Return code that determines a thread block's range, with its bounds.
 
-    `more`: what else tells blocks of threads apart, and how many there are of it.
+    `more`: further coordinates of thread blocks, with their extents.
     """
     *outer, (index, end) = kernel.dims
     prov = kernel.prov
@@ -469,7 +469,7 @@ def own_range(kernel: Kernel, *more: tuple[Name, SE]) -> tuple[Stms, SE, SE]:
 
 
 def segment(kernel: Kernel) -> Stms:
-    """The outer indices of the segment that a block of threads works on."""
+    """Define the outer indices of a thread block's segment."""
     outer = kernel.dims[:-1]
     return (k.Indices(outer, i64(SEGMENT), kernel.prov),) if outer else ()
 
@@ -477,10 +477,10 @@ def segment(kernel: Kernel) -> Stms:
 def first_stage(
     kernel: Kernel, folds: tuple[Fold, ...], tile_of: Tile | None, points: Stms | None = None
 ) -> Stms:
-    """Every block of threads folds its range of a segment.
+    """Fold a range of a segment in every thread block.
 
-    A scan whose points are cheap computes them again in the third stage, but for what `points`
-    keep; others store here.
+    A scan with cheap points recomputes them in the third stage, except what `points` keep; others
+    store here.
     """
     scan, body, prov = isinstance(kernel.work, ScanWork), kernel.body, kernel.prov
     if scan and may_recompute(body, traits_of(body)):
@@ -500,9 +500,9 @@ def second_stage(
     tile_of: Tile | None,
     taken: Handed | None = None,
 ) -> Stms:
-    """One block of threads per segment combines the ranges' outcomes.
+    """Combine the ranges' results of each segment in one thread block.
 
-    For a scan they become what stands before each range; its last prefixes are left if wanted.
+    For a scan, computes the prefix before each range, and its last prefixes if wanted.
     """
     prov = kernel.prov
     scan = isinstance(kernel.work, ScanWork)
@@ -528,7 +528,7 @@ def second_stage(
 
 
 def into_cells(folds: Sequence[Fold]) -> list[Fold]:
-    """Results that are variables of the host go to cells of their own first."""
+    """Redirect results that are host variables to cells."""
     return [
         replace(
             fold,
@@ -542,7 +542,7 @@ def into_cells(folds: Sequence[Fold]) -> list[Fold]:
 
 
 def result_cell(variable: Name) -> Name:
-    """The block with one cell for a variable of the host."""
+    """Return the name of the one-cell block for a host variable."""
     return f"{variable}_cell"
 
 
@@ -552,7 +552,7 @@ def third_stage(
     tile_of: Tile | None,
     taken: Handed | None = None,
 ) -> Stms:
-    """Every block of threads scans its range, from what stands before it on."""
+    """Scan a range in every thread block, from the prefix before it."""
     head, low, high = own_range(kernel)
     if not may_recompute(kernel.body, traits_of(kernel.body)):
         return head + add_prefixes(kernel, folds, low, high)
@@ -565,7 +565,7 @@ def third_stage(
 
 
 def add_prefixes(kernel: Kernel, folds: tuple[Fold, ...], low: SE, high: SE) -> Stms:
-    """Put what stands before the range in front of each prefix that the first stage made."""
+    """Combine the prefix before the range with each prefix of the first stage."""
     body: list[Stm] = []
     for fold in folds:
         cells = [into for into in fold.into if isinstance(into, Cell)]

@@ -1,10 +1,10 @@
-"""Prefixes that go from a scan straight to the map that takes them, through no memory.
+"""Fuse a scan with the map that consumes its prefixes, which then bypass memory.
 
-Note [Handed prefixes]. The map runs as the end of the scan's last kernel, at the map's place among
-the host's statements: behind what is made of the last prefix, which the second stage has. There the
-scan's points are computed again, so nothing may have changed what they read, and the map must not
-change it either: other threads still read. What both load at their point, and what the scan's
-point stores for the map's, waits in shared memory until the prefix is known.
+Note [Handed prefixes]. The map runs at the end of the scan's last kernel, at the map's place among
+the host's statements: after those that use the last prefix, which the second stage provides. There
+the scan's points are recomputed, so nothing may have changed their inputs, and the map must not
+change them either: other threads still read. Values that both load at their point, and that the
+scan's point stores for the map's, wait in shared memory until the prefix is known.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from compiler.ir.nodes import ONE, SE, ZERO, Var
 
 HANDED = Rule("kernels/handed", "A map that takes prefixes runs in the last kernel of their scan.")
 NEAR = 64
-"""So many statements behind a scan are looked through for the map."""
+"""Maximum number of statements after a scan searched for the map."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptValue:
-    """A value of a point that its end takes: `name` is the block of shared memory for a tile."""
+    """A value of a point that the map uses: `name` is its shared block per tile."""
 
     name: Name
     prim: Prim
@@ -48,10 +48,10 @@ class KeptValue:
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """What becomes of a scan and the host's statements behind it.
+    """A fused scan and the host statements after it.
 
-    `ends` is done with each prefix. Behind the first two stages comes `between`, with `totals` in
-    place of last prefixes; then the third stage, and `behind`. Nothing uses the blocks `gone`.
+    `ends` consumes each prefix. After the first two stages comes `between`, with `totals` in place
+    of last prefixes; then the third stage, and `behind`. The blocks `gone` are unused.
     """
 
     scan: imp.Kernel
@@ -64,17 +64,17 @@ class Handed:
 
 
 def own_value(block: Name) -> Name:
-    """What a point has kept in a block."""
+    """Return the name of a point's kept value."""
     return f"{block}_own"
 
 
 def total(lhs: Name) -> Name:
-    """The block with the last prefix of a component."""
+    """Return the name of the block with a component's last prefix."""
     return f"{lhs}_total"
 
 
 class Users:
-    """Which statements of a list use a block."""
+    """Index from blocks to the statements of a list that use them."""
 
     def __init__(self, stms: Iterable[imp.Stm]) -> None:
         self.of: dict[Name, list[imp.Stm]] = {}
@@ -82,19 +82,19 @@ class Users:
             self.add(stm)
 
     def add(self, stm: imp.Stm) -> None:
-        """One more of them."""
+        """Add a statement."""
         if not isinstance(stm, imp.Alloc):
             for block in _uses((stm,)).blocks:
                 self.of.setdefault(block, []).append(stm)
 
     def replace(self, old: imp.Stm, new: imp.Stm) -> None:
-        """One that stands where another one stood."""
+        """Replace a statement."""
         for block in _uses((old,)).blocks:
             self.of[block] = [stm for stm in self.of[block] if stm is not old]
         self.add(new)
 
     def others(self, blocks: Iterable[Name], but: imp.Stms) -> set[Name]:
-        """Those of some blocks that a statement uses which is none of `but`."""
+        """Return those blocks used by a statement other than `but`."""
         known = set(map(id, but))
         return {b for b in blocks if any(id(stm) not in known for stm in self.of.get(b, ()))}
 
@@ -102,9 +102,9 @@ class Users:
 def handed(
     scan: imp.Kernel, rest: imp.Stms, fresh: Set[Name], users: Users, blocks: Blocks
 ) -> Outcome[Handed]:
-    """How a map behind a scan takes its prefixes, if there is one: see Note [Handed prefixes].
+    """Plan the fusion of a map after a scan, if there is one; see Note [Handed prefixes].
 
-    `rest` are up to NEAR statements behind it, `fresh` the blocks that its list has made and that
+    `rest` are up to NEAR statements after the scan, `fresh` the blocks allocated by its list that
     are no results, `users` those of the list, `blocks` what the program's variables may hold.
     """
     assert isinstance(scan.work, imp.ScanWork)
@@ -161,7 +161,7 @@ def _known(
     prefixes: Mapping[Name, tuple[Name, Prim]],
     stores: Mapping[Name, imp.Store],
 ) -> dict[Name, tuple[SE, bool]]:
-    """What each point of a scan has of its own cells of blocks, and whether it must be kept."""
+    """Return the values known at each scan point for its own cells, and whether to keep them."""
     at = Var(index, "i64")
     known: dict[Name, tuple[SE, bool]] = {
         s.block: (Var(s.name, s.prim), True)
@@ -175,7 +175,7 @@ def _known(
 def _taken(
     stms: imp.Stms, own: Name, known: Mapping[Name, tuple[SE, bool]], kept: dict[Name, KeptValue]
 ) -> imp.Stms:
-    """A map's statements that take what its point is known to have, with what is kept for them."""
+    """Replace a map's loads by known values; registers those to keep."""
     found: list[imp.Stm] = []
     for stm in stms:
         if isinstance(stm, imp.If):
@@ -193,13 +193,13 @@ def _taken(
 
 
 def _takes(stm: imp.Stm, prefixes: Set[Name]) -> bool:
-    """Whether it is a map that loads prefixes."""
+    """True for a map that loads prefixes."""
     is_map = isinstance(stm, imp.Kernel) and isinstance(stm.work, imp.MapWork)
     return is_map and bool(prefixes & loaded((stm,)))
 
 
 def _own_stores(body: imp.Stms, own: SE) -> dict[Name, imp.Store]:
-    """The stores of each point to a cell of its own, in blocks that nothing else stores to."""
+    """Return the stores of each point to its own cell, in blocks stored nowhere else."""
     every = [s for s in statements(body) if isinstance(s, imp.Store)]
     times = Counter(s.block for s in every)
     found = (s for s in body if isinstance(s, imp.Store) and s.at == own)
@@ -207,7 +207,7 @@ def _own_stores(body: imp.Stms, own: SE) -> dict[Name, imp.Store]:
 
 
 def _with_totals(stm: imp.Stm, prefixes: dict[Name, tuple[Name, Prim]], last: SE) -> imp.Stm:
-    """A statement of the host that takes the last prefix from the second stage."""
+    """Replace reads of the last prefix in a host statement by the second stage's total."""
     if isinstance(stm, imp.If):
         then, orelse = (
             tuple(_with_totals(s, prefixes, last) for s in part) for part in (stm.then, stm.orelse)
@@ -219,7 +219,7 @@ def _with_totals(stm: imp.Stm, prefixes: dict[Name, tuple[Name, Prim]], last: SE
 
 
 class _Uses(FreeNames):
-    """What statements of the host use, write, and have no more or changed behind them."""
+    """Collects blocks that host statements use, write, and free or reassign."""
 
     parts = PARTS
 
@@ -229,7 +229,7 @@ class _Uses(FreeNames):
         self.ended: set[Name] = set()
 
     def visit(self, node: object) -> None:
-        """A launch uses, and may write, its parameters."""
+        """Visit a launch, which uses, and may write, its parameters."""
         if isinstance(node, k.Launch):
             blocks = {p.name: p.prim for p in node.kernel.params if p.block}
             self.blocks |= blocks
@@ -238,26 +238,26 @@ class _Uses(FreeNames):
             super().visit(node)
 
     def writes(self, name: Name, node: Any) -> None:
-        """A block that is written to."""
+        """Record a written block."""
         super().writes(name, node)
         self.written.add(name)
 
     def into(self, into: Iterable[imp.Cell | Name], node: imp.Fold) -> None:
-        """Results are written."""
+        """Record result cells as written."""
         super().into(into, node)
         self.written |= {place.block for place in into if isinstance(place, imp.Cell)}
 
     def dests(self, dests: Iterable[tuple[Name, Lmad[Poly]]], node: imp.Histogram) -> None:
-        """So are bins."""
+        """Record bins as written."""
         super().dests(dests, node)
         self.written |= {block for block, _ in dests}
 
     def frees(self, name: Name, node: object) -> None:
-        """A block that is done with."""
+        """Record a freed block."""
         self.ended.add(name)
 
     def assigns(self, name: Name, node: imp.Assign) -> None:
-        """A variable that gets another value."""
+        """Record a reassigned variable."""
         self.ended.add(name)
 
 
@@ -268,7 +268,7 @@ def _uses(stms: imp.Stms) -> _Uses:
 
 
 def _why_not(scan: imp.Kernel, taker: imp.Kernel, between: _Uses, blocks: Blocks) -> str | None:
-    """Why the scan's points cannot be computed where the map is, or do not have its ends."""
+    """Return why the scan's points cannot be recomputed at the map, or None."""
     traits, own = traits_of(scan.body), traits_of(taker.body)
     if traits.asserts or traits.allocs or not may_recompute(scan.body, traits):
         return "The scan's points are not computed twice: they have loops or checks."

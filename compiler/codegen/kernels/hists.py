@@ -1,8 +1,7 @@
-"""Histograms by blocks of threads, each of which has bins of its own in shared memory.
+"""Histograms with private bins per thread block in shared memory.
 
-A block of threads goes through one range of the points, and combines what its bins have come to
-with those of the result. Where not all bins fit, several blocks go through the same range, each for
-as many bins as do: PASS tells which.
+A thread block processes a range of the points, and merges its bins into the result. Where not all
+bins fit, several blocks process the same range, each for a part of the bins, numbered by PASS.
 """
 
 from __future__ import annotations
@@ -44,14 +43,14 @@ SHARED_BINS = Rule(
     "kernels/shared-bins", "Blocks of threads have the bins of a histogram in shared memory."
 )
 ROOM = 24 << 10
-"""Bytes for the bins of a block of threads, so that eight blocks of them run at once."""
+"""Bytes of bins per thread block, such that eight blocks are resident."""
 PASSES = "passes_0"
 MOST_PASSES = 4
-"""So often the points are gone through, each time for other bins."""
+"""Maximum number of passes over the points, each for other bins."""
 WORTH = 4
-"""Points for each bin of a block of threads: with fewer, combining the bins is most of the work."""
+"""Minimum points per bin of a thread block: with fewer, merging dominates."""
 LOCKED = 1 << 10
-"""Locks of a block of threads for bins that are no single words."""
+"""Locks of a thread block for bins that are not single words."""
 BIN, PASS, START, NUMBER, LOCKS = (
     f"{OWN}{name}" for name in ("bin", "pass_number", "start", "number", "locks")
 )
@@ -59,9 +58,9 @@ BIN, PASS, START, NUMBER, LOCKS = (
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How many bins a block of threads has at a time, and how many `passes` that makes.
+    """Bins per thread block at a time, and the resulting number of `passes`.
 
-    `worth`: where that is better than to update the result. `least`: points for a block of threads.
+    `worth`: condition under which that beats direct updates. `least`: points per thread block.
     """
 
     room: int
@@ -71,7 +70,7 @@ class Plan:
 
 
 def plan(kernel: Kernel, hists: Sequence[Histogram], target: Target) -> Outcome[Plan]:
-    """How a kernel's histograms are made in shared memory."""
+    """Plan the shared-memory bins of a kernel's histograms."""
     if any(stored(hist.op.body) for hist in hists):
         because = "Combining two values needs memory, so threads combine with the result itself."
         return Missed(because, "Let the operator combine numbers, or tuples of them.")
@@ -108,14 +107,14 @@ def plan(kernel: Kernel, hists: Sequence[Histogram], target: Target) -> Outcome[
 
 
 def _larger(lhs: SE, rhs: SE) -> SE:
-    """The larger of two i64 expressions."""
+    """Return the larger of two i64 expressions."""
     if type(lhs) is Lit and type(rhs) is Lit:
         return max(lhs, rhs, key=lambda literal: literal.value)
     return Bin("max", "i64", lhs, rhs)
 
 
 def _passes(bins: SE, room: int) -> SE:
-    """How often so many bins are needed for all."""
+    """Return the number of passes for so many bins."""
     if type(bins) is Lit:
         return Lit(-(-int(bins.value) // room), "i64")
     whole = Bin("/", "i64", add(bins, Lit(room - 1, "i64")), Lit(room, "i64"))
@@ -123,7 +122,7 @@ def _passes(bins: SE, room: int) -> SE:
 
 
 def hist_stage(kernel: Kernel, work: HistWork, of: Plan, target: Target) -> Stms:
-    """What a block of threads does for one range of a segment, and some of the bins."""
+    """Return the code of a thread block for one range of a segment, and some of the bins."""
     prov, hists = kernel.prov, work.hists
     many = of.passes != ONE
     head, low, high = own_range(kernel, *([(PASS, i64(PASSES))] if many else []))
@@ -161,17 +160,17 @@ def hist_stage(kernel: Kernel, work: HistWork, of: Plan, target: Target) -> Stms
 
 
 def _count(hist: Histogram) -> Name:
-    """How many bins of a histogram a block of threads has now."""
+    """Return the name of the current number of bins of a histogram."""
     return own(hist.op.lhs[0], "bins_here")
 
 
 def _each(count: SE, body: Stms, kernel: Kernel) -> Stm:
-    """The bins of a block of threads, each by one of them."""
+    """Distribute the bins of a thread block over its threads."""
     return k.Stride(BIN, "i64", i64(THREAD), count, "+", i64(THREADS), body, kernel.prov)
 
 
 def _own_bin(hist: Histogram, start: SE, of: Plan, target: Target, kernel: Kernel) -> If:
-    """Combine one bin of the block's own with a point's values, if it is among them."""
+    """Combine a private bin with a point's values, if it belongs to this pass."""
     prov = kernel.prov
     number = i64(NUMBER)
     cells = [Cell(own(lhs, "bins"), number) for lhs in hist.op.lhs]
@@ -184,7 +183,7 @@ def _own_bin(hist: Histogram, start: SE, of: Plan, target: Target, kernel: Kerne
 
 
 def _to_result(hist: Histogram, start: SE, target: Target, kernel: Kernel) -> Stms:
-    """Combine a bin of the result with what the block of threads has for it, if there is any."""
+    """Merge a private bin into the result, if it has values."""
     op, prov = hist.op, kernel.prov
     code: list[Stm] = []
     values: list[SE] = []

@@ -1,8 +1,7 @@
-"""The host's part of a program with kernels, as Python text over `device`.
+"""Print the host part of a program with kernels, as Python over `device`.
 
-What the text calls is in `runtime/cuda_device.py`. Scalars are exact as in `py_runtime.py`; a
-kernel's launch names its threads and parameters, so that the text reads like the imperative
-program.
+The runtime is `runtime/cuda_device.py`. Scalars are exact as in `py_runtime.py`; a launch names its
+kernel's threads and parameters, so that the text reads like the imperative program.
 """
 
 from __future__ import annotations
@@ -36,19 +35,19 @@ from compiler.ir.nodes import SE, ZERO, Bin
 
 NOTHING: Mapping[str, Bound] = {}
 Repeats = Callable[[imp.For], Turning | None]
-"""What becomes of a loop's blocks, if its rounds may be captured."""
+"""Returns the block rotation of a loop whose iterations may be captured, or None."""
 BLOCK, ROUNDS = "block", "rounds"
-"""What takes the place of a type where a kernel takes a block."""
+"""Placeholders for the type of a block parameter, and of the iteration number."""
 MOST_READ = 16
-"""Cells that are read at once: what the host has room for beside the failure flag."""
+"""Maximum number of cells read at once, limited by the buffer beside the failure flag."""
 
 
 class Host(Writer, NodeRules):
-    """Prints host statements. `launched` is given each launch.
+    """Prints host statements. `launched` receives each launch.
 
     `sites` are the checks, by number, `most` the bounds of kernels' narrow indices, and `turning`
-    tells the loops whose rounds may be captured. In those of `asking`, identities, the host asks
-    now and then whether a check has failed.
+    recognises loops whose iterations may be captured. In the loops `asking`, by id, the host
+    periodically tests whether a check has failed.
     """
 
     language = k.KERNELS
@@ -69,18 +68,15 @@ class Host(Writer, NodeRules):
         self.turning = turning
         self.asking = asking
         self.tuned: Mapping[Name, str] = {}
-        """The thresholds, by the names of comparisons with them, that are given when it runs."""
+        """Thresholds given at run time, by the names of comparisons with them."""
         self.kernels: dict[str, list[str]] = {}
-        """What each kernel takes: types of numbers, `BLOCK` for blocks.
-
-        `ROUNDS` behind them: where it stands how many rounds of the loop were before those of a
-        graph, of which a kernel is given the first one's number; 0 where it is in no graph.
-        """
+        """Parameter types of each kernel, `BLOCK` for blocks. `ROUNDS` follows if the kernel is
+        given the iteration number of its graph's first iteration; its cell is 0 outside graphs."""
         self.rounds: dict[Name, SE] = {}
-        """How many rounds there are, by what their number is called, of those that are captured."""
+        """Trip counts of captured loops, by the name of their index."""
 
     def scalar_function(self, fun: imp.ScalarFun) -> None:
-        """A function of scalars."""
+        """Print a scalar function."""
         self.src = fun.prov
         self.line("")
         self.open(f"def {py_name(fun.name)}({', '.join(py_name(p.name) for p in fun.params)}):")
@@ -89,7 +85,7 @@ class Host(Writer, NodeRules):
         self.indent = ""
 
     def function(self, fun: imp.ImpFun, called: bool = False) -> None:
-        """An entry point, or a function that is `called`, or what is both."""
+        """Print an entry point, a `called` function, or both."""
         self.src = fun.prov
         self.line("")
         given = ", ".join(["device", *(py_name(p.name) for p in fun.params)])
@@ -109,13 +105,13 @@ class Host(Writer, NodeRules):
             self.indent = ""
 
     def functions(self, prog: imp.ImpProg) -> None:
-        """All functions of the host."""
+        """Print all host functions."""
         called = called_functions(prog)
         for fun in prog.funs:
             self.function(fun, fun.name in called)
 
     def stms(self, stms: Sequence[imp.Stm]) -> None:
-        """Statements with their provenance."""
+        """Print statements with their provenance."""
         src, node = self.src, self.node
         if not stms:
             self.line("pass")
@@ -129,13 +125,13 @@ class Host(Writer, NodeRules):
         self.src, self.node = src, node
 
     def nested(self, head: str, stms: imp.Stms) -> None:
-        """A head and its block."""
+        """Print a head and its block."""
         self.open(head)
         self.stms(stms)
         self.indent = self.indent[:-4]
 
     def define(self, s: imp.Define) -> None:
-        """A scalar, or a comparison with a threshold."""
+        """Print a scalar, or a comparison with a threshold."""
         threshold = self.tuned.get(s.name)
         if threshold is not None and isinstance(s.value, Bin):
             amount = show(s.value.lhs)
@@ -144,60 +140,60 @@ class Host(Writer, NodeRules):
             self.line(f"{py_name(s.name)} = {show(s.value)}")
 
     def apply(self, s: imp.Apply) -> None:
-        """What a function gives."""
+        """Print a scalar call."""
         self.line(applied(s))
 
     def call(self, s: imp.Call) -> None:
-        """What a function of the host gives."""
+        """Print a call of a host function."""
         self.line(called(s, "device"))
         for name in s.gone:
             self.line(f"{py_name(name)} = None")
 
     def declare(self, s: imp.Declare) -> None:
-        """A variable."""
+        """Print a variable."""
         start = "None" if s.value is None else shown_operand(s.value)
         self.line(f"{py_name(s.name)} = {start}")
 
     def assign(self, s: imp.Assign) -> None:
-        """A variable's next value."""
+        """Print an assignment."""
         self.line(f"{py_name(s.name)} = {shown_operand(s.value)}")
 
     def alloc(self, s: imp.Alloc) -> None:
-        """A block on the device."""
+        """Print a device allocation."""
         place = self.site(
             s.prov, ("There is not enough memory on the device for ", s.count, " elements.")
         )
         self.line(f'{py_name(s.name)} = device.alloc({show_count(s.count)}, "{s.prim}", {place})')
 
     def free(self, s: imp.Free) -> None:
-        """A block goes when no name has it."""
+        """Drop the reference to a block."""
         self.line(f"{py_name(s.name)} = None")
 
     def read(self, cells: Sequence[Any]) -> None:
-        """Cells, after all kernels: `imp.Load` or `k.Fetch`, for which the host waits once."""
+        """Print a synchronous read of several cells (`imp.Load` or `k.Fetch`) at once."""
         names = ", ".join(py_name(s.name) for s in cells)
         places = ", ".join(f"({py_name(s.block)}, {show(s.at)})" for s in cells)
         self.line(f"{names} = device.read({places})")
 
     def store(self, s: imp.Store) -> None:
-        """A cell."""
+        """Print a store."""
         self.line(f"device.write({py_name(s.block)}, {show(s.at)}, {show(s.value)})")
 
     def copy(self, s: imp.Copy) -> None:
-        """One copy of the device: cells that do not lie together are copied by kernels."""
+        """Print a contiguous device copy; other copies are kernels."""
         count = show(product([poly_exp(d.size) for d in s.dest_lmad.dims]))
         dest = f"{py_name(s.dest)}, {show(poly_exp(s.dest_lmad.offset))}"
         source = f"{py_name(s.source)}, {show(poly_exp(s.source_lmad.offset))}"
         self.line(f"device.copy({dest}, {source}, {count})")
 
     def branch(self, s: imp.If) -> None:
-        """Both arms."""
+        """Print a branch."""
         self.nested(f"if {show(s.cond)}:", s.then)
         if s.orelse:
             self.nested("else:", s.orelse)
 
     def count_loop(self, s: imp.For) -> None:
-        """A loop of the host."""
+        """Print a counting loop."""
         count, turning = show(s.bound), self.turning(s)
         if id(s) in self.asking:
             count = f"device.sure({count})"
@@ -213,7 +209,7 @@ class Host(Writer, NodeRules):
             self.line(f"    {' = '.join(map(py_name, turning.done))} = None")
 
     def while_loop(self, s: imp.While) -> None:
-        """A loop of the host."""
+        """Print a loop with a condition."""
         self.open(f"while {py_name(s.cond)}:")
         if id(s) in self.asking:
             self.line("device.sure(1)")
@@ -221,20 +217,20 @@ class Host(Writer, NodeRules):
         self.indent = self.indent[:-4]
 
     def check(self, s: imp.Assert) -> None:
-        """A check of the host."""
+        """Print a check of the host."""
         values = "".join(f"{show(p)}, " for p in s.message if not isinstance(p, str))
         self.line(f"if not ({show(s.cond)}):")
         self.line(f"    device.fail({self.site(s.prov, s.message)}, ({values}))")
 
     def site(self, prov: Prov, message: tuple[str | SE, ...]) -> int:
-        """The number of a check."""
+        """Register a check; return its number."""
         self.sites.append((prov, message))
         return len(self.sites) - 1
 
     # --- kernels -----------------------------------------------------------------------------
 
     def launch(self, s: k.Launch) -> None:
-        """The kernel's function, and its launch."""
+        """Print the kernel's function, and its launch."""
         self.launched(s, self)
         taken = s.kernel.params
         kinds = [BLOCK if one.block else one.prim for one in taken]
@@ -252,10 +248,10 @@ class Host(Writer, NodeRules):
         self.line(f'device.launch("{s.kernel.name}", {given})({arguments})')
 
     def bound(self, bound: Bound, s: k.Launch) -> str:
-        """A bound as an expression, whose numbers are exact."""
+        """Print a bound as an exact expression."""
         count = self.times(s.count, s.times)
         blocks = count if count.isidentifier() or count.isdigit() else f"({count})"
-        # What is captured once has to hold for all rounds.
+        # A captured launch must be valid for all iterations.
         spelled = {k.BLOCK: blocks, **{n: f"({show(end)})" for n, end in self.rounds.items()}}
         terms = []
         for monomial, factor in sorted(bound.items()):
@@ -266,26 +262,26 @@ class Host(Writer, NodeRules):
         return " + ".join(terms) or "0"
 
     def times(self, count: SE, factor: str) -> str:
-        """A number of blocks, or of cells for them."""
+        """Print a number of blocks, or of cells for them."""
         return f"{show(count)} * {py_name(factor)}" if factor else show(count)
 
     def ranges(self, s: k.Ranges) -> None:
-        """How segments are cut."""
+        """Print the partition of segments into ranges."""
         given = ", ".join(map(show, (s.segments, s.size, s.least)))
         self.line(f"{py_name(s.blocks)}, {py_name(s.chunk)} = device.ranges({given})")
 
     def part(self, s: k.Part) -> None:
-        """A block for partial results."""
+        """Print a block for partial results."""
         count = self.times(s.count, s.times)
         self.line(f'{py_name(s.name)} = device.part({count}, "{s.prim}")')
 
     def zeros(self, s: k.Zeros) -> None:
-        """A block of zeros."""
+        """Print a block of zeros."""
         self.line(f'{py_name(s.name)} = device.zeros({show(s.count)}, "{s.prim}")')
 
 
 def _together(stms: Sequence[imp.Stm]) -> Iterator[list[Any]]:
-    """Statements one by one, but cells that follow each other at once."""
+    """Group consecutive cell reads; other statements stand alone."""
     cells: list[Any] = []
     for stm in stms:
         if not isinstance(stm, imp.Load | k.Fetch):

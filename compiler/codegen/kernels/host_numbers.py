@@ -1,4 +1,4 @@
-"""Which numbers of an entry point the host needs, and which could stay on the device."""
+"""Find the scalars of an entry point that the host needs, and those that can stay on the device."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ COPIED = "it decides what is copied"
 APPLIED = "a function of the host takes it"
 CALLED = "a function that launches is given it"
 MANY = 256
-"""Rounds from which on a loop takes the host, which interprets it, longer than a launch."""
+"""Trip count above which interpreting a loop on the host takes longer than a launch."""
 
 
 @dataclass(slots=True)
 class HostNumbers:
-    """The scalars of an entry point.
+    """Scalars of an entry point.
 
-    `read` from the device by the host, with their places; `wanted` by the host, and for what;
-    `results` are wanted only when all is done. `cells` has those whose cell a kernel makes.
-    `moved`: statements, by identity, that a thread of the device runs as a whole.
+    `read`: from the device by the host, with their places; `wanted` by the host, with the reason;
+    `results` are needed only at the end. `cells`: those with a cell written by a kernel. `moved`:
+    statements, by id, that a device thread runs as a whole.
     """
 
     prims: dict[Name, Prim] = field(default_factory=dict)
@@ -45,17 +45,17 @@ class HostNumbers:
     results: set[Name] = field(default_factory=set)
     moved: set[int] = field(default_factory=set)
     made: set[Name] = field(default_factory=set)
-    """What statements that are moved give to variables."""
+    """Variables assigned by moved statements."""
     given: dict[Name, list[SE]] = field(default_factory=dict)
-    """The expressions that a name may have the value of."""
+    """Expressions that a name may have the value of."""
     chosen: list[imp.If | imp.For | imp.While] = field(default_factory=list)
-    """Statements that could be moved, the inner ones first."""
+    """Movable statements, inner ones first."""
     looped: set[Name] = field(default_factory=set)
     others: set[Name] = field(default_factory=set)
-    """What more is done with than to compute other numbers, or results."""
+    """Scalars used for more than computing other scalars or results."""
 
     def want(self, ses: Iterable[SE], why: str) -> None:
-        """The host needs expressions, and so all that they are computed from."""
+        """Mark expressions, and all that they depend on, as needed by the host."""
         names = [name for se in ses for name in names_of(se)]
         while names:
             name = names.pop()
@@ -64,7 +64,7 @@ class HostNumbers:
                 names += [n for se in self.given.get(name, ()) for n in names_of(se)]
 
     def settle(self, refused: Iterable[Name]) -> set[Name]:
-        """The numbers that stay on the device, but those `refused`; completes `moved`."""
+        """Return the scalars that stay on the device, except `refused`; completes `moved`."""
         self.want((Var(name, self.prims[name]) for name in refused), "")
         there = {n for n in (*self.read, *self.made) if n not in self.wanted}
         grows = True
@@ -82,14 +82,14 @@ class HostNumbers:
         return there
 
     def _must_move(self, stm: imp.If | imp.For | imp.While, there: set[Name]) -> bool:
-        """Whether what decides about a branch stays on the device, or what is in a loop."""
+        """True if a branch condition, or a scalar in a loop, stays on the device."""
         if isinstance(stm, imp.If):
             return not there.isdisjoint(names_of(stm.cond))
         return not there.isdisjoint({*free_names((stm,)).scalars, *assigned((stm,))})
 
 
 def numbers_of(fun: imp.ImpFun, moves: Callable[[imp.Stm], bool]) -> HostNumbers:
-    """What is known of an entry point's numbers. `moves` says of loops whether they are moved."""
+    """Analyse an entry point's scalars. `moves` decides which loops are moved."""
     found = HostNumbers()
     gather = _Gather(found, moves)
     gather.stms(fun.body, False)
@@ -101,7 +101,7 @@ def numbers_of(fun: imp.ImpFun, moves: Callable[[imp.Stm], bool]) -> HostNumbers
 
 
 def _only_given(fun: imp.ImpFun, found: HostNumbers) -> set[Name]:
-    """The numbers from which nothing is computed but results, outside of loops."""
+    """Return the scalars used only for results, outside of loops."""
     users: dict[Name, set[Name]] = {}
     uses = {n: {u for se in ses for u in names_of(se)} for n, ses in found.given.items()}
     for name, used in uses.items():
@@ -119,7 +119,7 @@ def _only_given(fun: imp.ImpFun, found: HostNumbers) -> set[Name]:
 
 
 def _behind(names: set[Name], users: dict[Name, set[Name]]) -> set[Name]:
-    """These, and all that is computed from them."""
+    """Return these names and all computed from them."""
     found, todo = set(names), list(names)
     while todo:
         more = users.get(todo.pop(), set()) - found
@@ -130,14 +130,14 @@ def _behind(names: set[Name], users: dict[Name, set[Name]]) -> set[Name]:
 
 @dataclass(slots=True)
 class _Gather:
-    """Goes over the host's statements."""
+    """Traverses host statements."""
 
     found: HostNumbers
     moves: Callable[[imp.Stm], bool]
     wants: list[tuple[list[SE], str]] = field(default_factory=list)
 
     def stms(self, body: imp.Stms, looped: bool) -> None:
-        """A list of statements."""
+        """Visit a statement list."""
         empty = {s.name for s in body if isinstance(s, imp.Declare) and s.value is None}
         cells = {s.name for s in body if isinstance(s, k.Part)}
         for stm in body:
@@ -146,26 +146,26 @@ class _Gather:
             self.stm(stm, looped)
 
     def name(self, name: Name, prim: Prim, looped: bool) -> None:
-        """A number gets a value here."""
+        """Record a scalar definition."""
         self.found.prims[name] = prim
         if looped:
             self.found.looped.add(name)
 
     def gives(self, name: Name, value: object) -> None:
-        """A number may get this value."""
+        """Record a possible value of a scalar."""
         if value is not None and not isinstance(value, str):
             self.found.given.setdefault(name, []).append(value)  # type: ignore[arg-type]
 
     def want(self, why: str, *ses: SE) -> None:
-        """The host needs expressions."""
+        """Record expressions that the host needs."""
         self.wants.append((list(ses), why))
 
     def other(self, *ses: SE) -> None:
-        """More is done with these than to compute numbers."""
+        """Record scalars used for more than computing scalars."""
         self.found.others.update(n for se in ses for n in names_of(se))
 
     def stm(self, stm: imp.Stm, looped: bool) -> None:
-        """A statement of the host."""
+        """Visit a host statement."""
         found = self.found
         match stm:
             case imp.Define(name, prim, value):
@@ -212,7 +212,7 @@ class _Gather:
                 self.nested(stm, looped)
 
     def nested(self, stm: imp.If | imp.For | imp.While, looped: bool) -> None:
-        """A statement with others in it."""
+        """Visit a statement with nested ones."""
         can, loop = movable(stm), not isinstance(stm, imp.If)
         if can and loop and (touches(stm) or rounds(stm) >= MANY) and self.moves(stm):
             self.found.moved.add(id(stm))
@@ -241,14 +241,14 @@ class _Gather:
 
 
 def names_of(se: SE) -> set[Name]:
-    """The variables of an expression."""
+    """Return the variables of an expression."""
     found: set[Name] = set()
     se_uses(se, found.add)
     return found
 
 
 def mentioned(stm: imp.Stm) -> set[Name]:
-    """The scalars that a statement of the host reads itself, without those in it."""
+    """Return the scalars that a host statement itself reads, without nested ones."""
     match stm:
         case k.Launch(kernel, _, count, times, busy=busy):
             more = {p.name for p in kernel.params if not p.block} | names_of(count) | {times}
@@ -269,7 +269,7 @@ def mentioned(stm: imp.Stm) -> set[Name]:
 
 
 def movable(stm: imp.Stm) -> bool:
-    """Whether a thread can run a statement: all in it is about numbers, or cells one by one."""
+    """True if a single device thread can run a statement: only scalars, or cells one by one."""
     match stm:
         case imp.Declare():
             return isinstance(stm.type, Scalar)
@@ -282,29 +282,29 @@ def movable(stm: imp.Stm) -> bool:
 
 
 def rounds(stm: imp.Stm) -> int:
-    """How often what is in a loop runs at least, as far as that is a number of the text."""
+    """Return a lower bound of the trip count of nested loops, from literal bounds."""
     if not isinstance(stm, imp.For) or not isinstance(stm.bound, Lit):
         return 1
     return int(stm.bound.value) * max((rounds(inside) for inside in stm.body), default=1)
 
 
 def touches(stm: imp.Stm) -> bool:
-    """Whether memory is touched somewhere in a statement."""
+    """True if a statement accesses memory anywhere."""
     return any(isinstance(s, imp.Load | imp.Store | k.Fetch) for s in whole((stm,)))
 
 
 def assigned(stms: imp.Stms) -> set[Name]:
-    """The variables that get values in statements of the host."""
+    """Return the variables that host statements assign."""
     return {s.name for s in whole(stms) if isinstance(s, imp.Assign | k.Fetch)}
 
 
 def sets_first(stms: imp.Stms, name: Name) -> bool:
-    """Whether statements give a variable a value in any case, and before they read it."""
+    """True if statements always assign a variable before they read it."""
     return _first(stms, name) == "set"
 
 
 def _first(stms: imp.Stms, name: Name) -> str:
-    """What is done with a variable first: `set`, `read` (maybe), or nothing."""
+    """Return the first use of a variable: `set`, `read` (possibly), or ""."""
     for stm in stms:
         match stm:
             case imp.If(cond, then, orelse):

@@ -1,9 +1,9 @@
-"""Tiles with more points for each thread, where enough of them keep a GPU busy.
+"""Use larger tiles, with more points per thread, if enough tiles remain to fill a GPU.
 
-Of what a step of the loop needs, a thread of 8 by 8 points reads 16 numbers from shared memory for
-64 products, where one of 4 by 4 reads 8 for 16. So shared memory is no longer what such a kernel
-waits for. But a tile of 128 by 128 points leaves multiprocessors without one as soon as there are
-fewer than a GPU has of these: then tiles are those of `tiles.py`.
+Per step of the loop, a thread with 8 by 8 points reads 16 numbers from shared memory for 64
+products, one with 4 by 4 reads 8 for 16, which shifts the bottleneck away from shared memory. But
+with tiles of 128 by 128 points, fewer tiles than multiprocessors leave some idle: then `tiles.py`
+applies.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ LARGE_TILES = Rule(
     limits=(BUSY,),
 )
 SIDES = ((8, 8), (8, 4))
-"""Points of a thread along both sides, the best first."""
+"""Points per thread along both sides, best first."""
 STEPS = (32, 16, 8)
 SMALL = 4
-"""Points along each side of a thread's part of a tile that may become a larger one."""
+"""Points per thread along each side of a tiling that may be enlarged."""
 
 
 class Larger(NamedTuple):
-    """A tiling, and whether there are enough of its tiles."""
+    """A tiling, and the condition that there are enough tiles."""
 
     plan: Tiling
     enough: SE
 
 
 def larger(kernel: imp.Kernel, plan: Tiling, least: int) -> Outcome[Larger]:
-    """The same tiling with more points for each thread, where there are so many tiles."""
+    """Return the same tiling with more points per thread, given at least `least` tiles."""
     if len(plan.axes) != 2 or any(axis.each != SMALL for axis in plan.axes):
         return None
     words = sum(BYTES[prim] for prim in plan.kept.values())
@@ -73,7 +73,7 @@ def larger(kernel: imp.Kernel, plan: Tiling, least: int) -> Outcome[Larger]:
 
 
 def _enough(kernel: imp.Kernel, plan: Tiling, least: int) -> SE | None:
-    """Whether there are so many tiles; None if it is known that there are not."""
+    """Return the condition that there are enough tiles; None if there never are."""
     count = tile_count(kernel, plan.axes)
     if isinstance(count, Lit):
         return TRUE if int(count.value) >= least else None

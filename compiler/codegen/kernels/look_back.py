@@ -1,31 +1,29 @@
-"""Scans in one pass over memory: a block of threads looks back at what those before it came to.
+"""Single-pass scans with decoupled look-back: a thread block inspects the results of earlier ones.
 
-Each takes a tile, folds it, and publishes what that comes to. Then its first warp looks at the
-tiles before, WARP at a time, back to one that has published what all up to it come to; and with
-what it finds it publishes the same of its own tile. So elements are read once and written once, and
-what is published of a tile are a few cells.
+Each block takes a tile, folds it, and publishes the sum. Then its first warp inspects earlier
+tiles, WARP at a time, back to one that has published its inclusive prefix; and publishes the prefix
+of its own tile. So elements are read and written once, and each tile publishes a few cells.
 
-Note [Forward progress]. A block waits for tiles that are not its own. Tiles are given out by
-tickets, the first thing that a block does, so each tile that is waited for was taken by a block
-that has begun, and one that has not is never waited for: blocks that run one after the other, in
-any order, end. A block publishes the sum of its tile before it waits for another one, and all that
-it does until then are loads, and barriers of its own threads. So it is enough that a block whose
-first thread has done something is never kept from going on for good. That is what CUDA promises of
-a device's threads (CUDA Programming Guide, "CUDA C++ Execution Model": "parallel forward progress",
-and "once a device thread makes progress" all threads of its block shall, eventually); nothing is
-promised to blocks that have not begun, and nothing is asked of them. A block that leaves because a
-check has failed before has taken no ticket.
+Note [Forward progress]. A block waits for other tiles. Tiles are assigned by tickets, drawn first,
+so each awaited tile belongs to a block that has begun: blocks that run one after the other, in any
+order, terminate. A block publishes the sum of its tile before it waits, and until then only
+performs loads, and barriers of its own threads. So it suffices that a block with a started thread
+is never suspended for good. CUDA promises that for a device's threads (CUDA Programming Guide,
+"CUDA C++ Execution Model": "parallel forward progress", and "once a device thread makes progress"
+all threads of its block shall, eventually); nothing is promised to blocks that have not begun, and
+nothing is required of them. A block that leaves because of an earlier failed check has drawn no
+ticket.
 
-It is done where a user asks for it (LOOK_BACK): of large arrays an H200 makes scans faster by three
-stages (`folds.py`), of short ones in one pass, and nothing has been measured elsewhere.
+Applied only on request (LOOK_BACK): on an H200 three stages (`folds.py`) are faster for large
+arrays, one pass for short ones; nothing else has been measured.
 
-Note [What is seen]. A thread stores what it publishes, comes to a fence, and then sets the flag by
-an atomic operation; a lane reads the flag by volatile loads until it is not 0, comes to a fence,
-and then loads the cells. In the memory model of PTX the fences synchronise, so that the stores come
-before the loads in causality order, whatever caches hold. The sum of a tile, and what all up to it
-come to, are different cells, each written once before the flag gets its value: who has seen SUM
-reads the one, and the other may be written meanwhile. Cells are the scan's own, and the host has
-set flags and the counter of tickets to 0.
+Note [What is seen]. A thread stores the published values, executes a fence, and then sets the flag
+atomically; a lane polls the flag by volatile loads until it is not 0, executes a fence, and then
+loads the cells. In the memory model of PTX the fences synchronise, so that the stores precede the
+loads in causality order, regardless of caches. A tile's sum and inclusive prefix are different
+cells, each written once before the flag gets its value: a reader of SUM reads the former, while the
+latter may be written concurrently. The cells belong to the scan, and the host zeroes flags and
+ticket counter.
 """
 
 from __future__ import annotations
@@ -83,11 +81,10 @@ BECAUSE = (
     "look back at what those came to that have begun before them."
 )
 SUM, PREFIX = Lit(1, "i32"), Lit(2, "i32")
-"""What a flag says: the sum of its tile is known, or that of all up to it."""
+"""Flag values: the tile's sum is known, or its inclusive prefix."""
 WANTED_TILES, FEWEST = 256, 5
-"""Where there are few elements, threads take fewer of them, so that there are so many tiles; but no
-fewer than FEWEST, so that what is published of a tile is little beside it; one where an element
-takes a loop, which is work for more blocks."""
+"""With few elements, threads take fewer each, to get so many tiles; but at least FEWEST, so that
+published cells are few in comparison; one if an element contains a loop, to occupy more blocks."""
 TICKET, FAR, LOOKED, SEEN, NEAREST, OTHER, MORE = (
     f"{OWN}{name}" for name in ("ticket", "far", "looked", "seen", "nearest", "other", "more")
 )
@@ -96,7 +93,7 @@ NONE = Lit(-1, "i32")
 
 @dataclass(frozen=True, slots=True)
 class LookBack:
-    """A scan in one pass, whose segments are cut into tiles of at most `tile`."""
+    """A single-pass scan, whose segments are cut into tiles of at most `tile`."""
 
     kernel: Kernel
     folds: tuple[Fold, ...]
@@ -108,31 +105,31 @@ class LookBack:
 
     @property
     def items(self) -> Name:
-        """The elements of a thread, an odd number."""
+        """Elements per thread, an odd number."""
         return f"{self._name}_items"
 
     @property
     def tiles(self) -> Name:
-        """The tiles of a segment."""
+        """Tiles per segment."""
         return f"{self._name}_tiles"
 
     @property
     def flags(self) -> Name:
-        """The block with the counter and the flags."""
+        """Block with the ticket counter and the flags."""
         return f"{self._name}_flags"
 
     @property
     def segments(self) -> SE:
-        """How many segments there are."""
+        """Number of segments."""
         return product([size for _, size in self.kernel.dims[:-1]])
 
     @property
     def count(self) -> SE:
-        """How many tiles there are in all."""
+        """Total number of tiles."""
         return mul(self.segments, i64(self.tiles))
 
     def host(self, threads: int) -> Stms:
-        """What the host does before the launch of blocks with so many threads."""
+        """Return the host statements before the launch of blocks of so many threads."""
         prov, size = self.kernel.prov, self.kernel.dims[-1][1]
         each = Lit(threads * WANTED_TILES, "i64")
         few = Bin("//", "i64", mul(self.segments, size), each)
@@ -151,7 +148,7 @@ class LookBack:
         return tuple(out)
 
     def code(self, taken: Handed | None) -> Stms:
-        """What each block of threads does."""
+        """Return the code of a thread block."""
         kernel, folds = self.kernel, self.folds
         prov, (index, end) = kernel.prov, kernel.dims[-1]
         parts, size = components(folds), own(index, "size")
@@ -178,7 +175,7 @@ class LookBack:
         )
 
     def publish(self, flag: Lit, if_so: SE | None = None) -> Stms:
-        """One thread publishes what its variables have, for the tiles that come behind, if any."""
+        """Publish values by one thread, for later tiles, under a condition if given."""
         prov, parts = self.kernel.prov, components(self.folds)
         block = _sum if flag == SUM else _prefix
         value = [Var(own(n, "carry") if flag == SUM else n, p) for n, p, _ in parts]
@@ -192,7 +189,7 @@ class LookBack:
         return (If(Bin("&&", "bool", FIRST, if_so), (*stores, told), (), prov),)
 
     def look(self) -> Stms:
-        """The first warp finds what stands before the tile, and publishes it with the tile."""
+        """Find the prefix before the tile in the first warp, and publish the inclusive one."""
         prov, parts = self.kernel.prov, components(self.folds)
         found = tuple(Declare(_found(n), Scalar(p), ne, prov) for n, p, ne in parts)
         kept = tuple(Store(_found_shared(n), p, ZERO, Var(_found(n), p), prov) for n, p, _ in parts)
@@ -211,7 +208,7 @@ class LookBack:
         )
 
     def step(self) -> Stms:
-        """A lane for each of WARP tiles; those before the nearest of which all is known rest."""
+        """Inspect WARP tiles, a lane each; lanes before the nearest known prefix are ignored."""
         prov, parts = self.kernel.prov, components(self.folds)
         lane, nearest, other = (Var(name, "i32") for name in (LANE, NEAREST, OTHER))
         step, looked = Var(STEP, "i32"), i64(LOOKED)
@@ -257,7 +254,7 @@ class LookBack:
         return tuple(out)
 
     def behind(self, fold: Fold) -> Stms:
-        """All threads put what was found before what stands before them in their tile."""
+        """Combine the found prefix with each thread's prefix within the tile."""
         prov, lhs = self.kernel.prov, fold.op.lhs
         pairs = list(zip(lhs, fold.op.prims, strict=True))
         cells = [Cell(_found_shared(n), ZERO) for n in lhs]
@@ -266,22 +263,22 @@ class LookBack:
 
 
 def _sum(lhs: Name) -> Name:
-    """The block with what each tile comes to."""
+    """Return the name of the block with the tiles' sums."""
     return f"{lhs}_sum"
 
 
 def _prefix(lhs: Name) -> Name:
-    """The block with what all up to each tile come to."""
+    """Return the name of the block with the tiles' inclusive prefixes."""
     return f"{lhs}_prefix"
 
 
 def _found(lhs: Name) -> Name:
-    """What stands before the tile."""
+    """Return the name of the prefix before the tile."""
     return own(lhs, "found")
 
 
 def _found_shared(lhs: Name) -> Name:
-    """The same, for all threads of the block."""
+    """Return the name of its shared copy for all threads of the block."""
     return own(lhs, "found_shared")
 
 

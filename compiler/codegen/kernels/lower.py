@@ -1,6 +1,6 @@
-"""IMP to kernels: the host's statements launch what threads run (`nodes.py`).
+"""Lower IMP to kernel IR: host statements launch thread code (`nodes.py`).
 
-Takes IMP for a target with blocks of threads. What it makes has no kernels of IMP any more.
+The input is IMP for a target with thread blocks; the output contains no IMP kernels.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ from compiler.ir.nodes import ONE, SE, TRUE, ZERO, Bin, Conv, Lit, Var
 from compiler.ir.sizes import poly_of
 
 SMALL_SEGMENT = 32
-"""Segments up to this size are reduced or scanned by one thread each."""
+"""Maximum size of segments reduced or scanned by one thread each."""
 FEWEST = 4
-"""Elements that each thread has at least of a reduction or scan; one where an element takes a loop,
-so that a few thousand of these occupy more than a few multiprocessors."""
+"""Minimum elements per thread of a reduction or scan; one if an element contains a loop, so that
+a few thousand of these occupy more than a few multiprocessors."""
 
 
 def lower(prog: imp.ImpProg, ctx: Ctx) -> imp.ImpProg:
-    """The program with launches in place of kernels."""
+    """Return the program with launches in place of kernels."""
     lowering = _Lowering(ctx)
     launched = (replace(f, body=lowering.entry(f)) for f in prog.funs)
     numbers = count(1)
@@ -106,7 +106,7 @@ KERNELS = Pass(
 
 
 class _Lowering:
-    """Translates the host's statements; copies that are kernels are numbered."""
+    """Lowers host statements; numbers the copies that become kernels."""
 
     def __init__(self, ctx: Ctx) -> None:
         self.ctx, self.target = ctx, ctx.target
@@ -117,14 +117,14 @@ class _Lowering:
         self.known: dict[Name, Poly] = {}
 
     def entry(self, fun: imp.ImpFun) -> imp.Stms:
-        """An entry point's statements."""
+        """Lower an entry point."""
         self.blocks = held(fun)
         self.same = at_kernels(fun.body)
         self.results = frozenset(value for value in fun.values if isinstance(value, str))
         return self.host(fun.body)
 
     def host(self, stms: imp.Stms) -> imp.Stms:
-        """Statements of the host."""
+        """Lower host statements."""
         out: list[imp.Stm] = []
         left, gone, made = list(stms), set[str](), set[str]()
         scans = any(isinstance(getattr(stm, "work", None), imp.ScanWork) for stm in left)
@@ -162,7 +162,7 @@ class _Lowering:
     def handed(
         self, scan: imp.Kernel, behind: imp.Stms, made: Set[str], users: Users
     ) -> Handed | None:
-        """How a map among the statements behind a scan takes its prefixes."""
+        """Fuse a map among the statements after a scan with it, if possible."""
         plan = handed(scan, behind, made, users, self.blocks)
         if isinstance(plan, Applied) and isinstance(scan.work, imp.ScanWork):
             tile = several(scan.work.folds, True, self.target, plan.new.kept)
@@ -171,7 +171,7 @@ class _Lowering:
         return self.ctx.commit(HANDED, scan.prov, plan)
 
     def copy(self, stm: imp.Copy) -> k.Launch:
-        """A copy of cells that do not lie together: a map, or a transposition by squares."""
+        """Lower a non-contiguous copy: a map, or a transposition by tiles."""
         self.copies += 1
         dims, body = copy_dims(stm), copy_body(stm)
         name = f"copy_{self.copies}"
@@ -183,7 +183,7 @@ class _Lowering:
         return k.Launch(self.function(name, code, kernel), "blocks", blocks, prov=stm.prov)
 
     def kernel(self, kernel: imp.Kernel) -> imp.Stms:
-        """The launches that do a kernel's work."""
+        """Return the launches that implement a kernel."""
         name = c_name(kernel.name)
         match kernel.work:
             case imp.MapWork():
@@ -204,9 +204,9 @@ class _Lowering:
                 return self.staged(kernel, of_elements(kernel, folds), name)
 
     def function(self, name: str, body: imp.Stms, source: imp.Kernel) -> k.Kernel:
-        """A kernel whose parameters are what its body uses and does not define.
+        """Return a kernel whose parameters are the free names of its body.
 
-        Raises Limitation if it needs more shared memory than a block of threads has.
+        Raises Limitation if it needs more shared memory than a thread block has.
         """
         made = k.Kernel(name, params(body), body, source.prov)
         need, there = shared_bytes(made), self.target.shared_bytes
@@ -220,7 +220,7 @@ class _Lowering:
         return made
 
     def map(self, kernel: imp.Kernel, name: str) -> k.Launch:
-        """A thread, or a block of threads, for each point."""
+        """Launch a thread, or a thread block, per point."""
         made = self.function(name, map_code(kernel), kernel)
         points = product([size for _, size in kernel.dims])
         if not kernel.per_block:
@@ -233,7 +233,7 @@ class _Lowering:
         return k.Launch(made, "blocks", points, busy=busy, prov=kernel.prov)
 
     def tiled(self, kernel: imp.Kernel, name: str) -> imp.Stms:
-        """A block of threads for each tile of points, or a thread for each point."""
+        """Launch a thread block per tile of points, or a thread per point."""
         alone, prov = self.map(kernel, name), kernel.prov
         plan = self.ctx.commit(TILED, prov, tiling(kernel, self.target))
         if plan is not None:
@@ -261,7 +261,7 @@ class _Lowering:
         where: Iterable[SE],
         others: imp.Stms,
     ) -> imp.Stms:
-        """A block of threads for each tile where that is worth while, and else `others`."""
+        """Launch a thread block per tile where that pays, else run `others`."""
         prov = kernel.prov
         made = replace(self.function(name, code, kernel), threads=self.target.threads)
         launch = k.Launch(made, "blocks", tile_count(kernel, axes), prov=prov)
@@ -269,7 +269,7 @@ class _Lowering:
         return (launch,) if large == TRUE else (imp.If(large, (launch,), others, prov),)
 
     def hist(self, kernel: imp.Kernel, work: imp.HistWork, name: str) -> imp.Stms:
-        """Bins in shared memory, or a thread for each point that updates the result."""
+        """Lower a histogram: bins in shared memory, or direct updates by a thread per point."""
         prov = kernel.prov
         locks = self.locks(work.hists, prov)
         outcome = plan(kernel, work.hists, self.target)
@@ -290,7 +290,7 @@ class _Lowering:
         return (*locks, imp.If(made.worth, stages, (self.bins(kernel, work, name),), prov))
 
     def bins(self, kernel: imp.Kernel, work: imp.HistWork, name: str) -> k.Launch:
-        """A thread for each point, which updates bins of the result."""
+        """Launch a thread per point that updates bins of the result."""
         prov = kernel.prov
         updates = tuple(update_bin(hist, self.target, prov) for hist in work.hists)
         body = own_point(kernel) + thread_code(kernel.body) + updates
@@ -298,13 +298,13 @@ class _Lowering:
         return k.Launch(self.function(name, body, kernel), "points", points, prov=prov)
 
     def locks(self, hists: Sequence[imp.Histogram], prov: Prov) -> imp.Stms:
-        """The locks that histograms need."""
+        """Allocate the locks that histograms need."""
         return (
             (k.Zeros(LOCKS, "i32", Lit(COUNT, "i64"), prov),) if any(map(needs_lock, hists)) else ()
         )
 
     def staged(self, kernel: imp.Kernel, folds: tuple[imp.Fold, ...], name: str) -> imp.Stms:
-        """Two or three stages; short segments have a few lanes each, or a thread."""
+        """Lower a fold in two or three stages; short segments get a few lanes each, or a thread."""
         before, behind = self.stages(kernel, name)
         stages, prov = before + behind, kernel.prov
         *outer, last = kernel.dims
@@ -327,7 +327,7 @@ class _Lowering:
     def by_thread(
         self, kernel: imp.Kernel, folds: tuple[imp.Fold, ...], name: str, others: imp.Stms
     ) -> imp.Stms:
-        """A thread for each segment where they are many and very short; elsewhere `others`."""
+        """Launch a thread per segment for many very short ones; else run `others`."""
         prov, threads = kernel.prov, self.target.threads
         outcome = thread_rows(kernel, folds, self.target, self.ctx.options.limit(MANY))
         short = self.ctx.commit(THREAD_ROWS, prov, outcome)
@@ -340,7 +340,10 @@ class _Lowering:
     def stages(
         self, kernel: imp.Kernel, name: str, plan: Handed | None = None
     ) -> tuple[imp.Stms, imp.Stms]:
-        """Ranges, then their outcomes; for a scan, behind that, the ranges again."""
+        """Return the stages before and after host statements.
+
+        Ranges, then their results; for a scan, after that, the ranges again.
+        """
         kernel = plan.scan if plan else kernel
         assert isinstance(kernel.work, imp.ReduceWork | imp.ScanWork)
         folds = of_elements(kernel, kernel.work.folds)
@@ -387,7 +390,7 @@ class _Lowering:
         return tuple(out), (ranges, last) if plan else (last,)
 
     def one_pass(self, scan: LookBack, name: str, plan: Handed | None) -> imp.Stms:
-        """A scan whose blocks of threads look back."""
+        """Launch a scan with look-back."""
         made = self.function(f"{name}_look_back", scan.code(plan), scan.kernel)
         made = replace(made, threads=self.target.threads)
         launch = k.Launch(made, "blocks", scan.count, prov=scan.kernel.prov)
@@ -395,7 +398,7 @@ class _Lowering:
 
 
 def _variables(folds: Sequence[imp.Fold]) -> list[tuple[str, Prim]]:
-    """The variables of the host that a reduction gives values to."""
+    """Return the host variables that a reduction assigns."""
     return [
         (into, prim)
         for fold in folds

@@ -1,11 +1,10 @@
-"""Which indices of a kernel fit into 32 bits, and what says so when it is launched.
+"""Find indices of a kernel that fit in 32 bits, and the launch-time condition for that.
 
-Note [Narrow indices]. What a kernel computes indices from are the numbers that it is given, those
-of its threads, and constants. So each index has a bound, a polynomial over these with no negative
-coefficient, which holds for its absolute value and for that of all that it is computed from. The
-host computes one that none exceeds, exactly: below 2^31 none of the kernel's indices leaves 32
-bits, and neither does anything on the way to one. What depends on data has no bound and stays as it
-is, and so do values that are no indices.
+Note [Narrow indices]. Indices are computed from kernel parameters, thread numbers, and constants.
+So each index has a bound, a polynomial over these with natural coefficients, for its absolute value
+and those of all intermediate values. The host evaluates a common bound exactly: below 2^31 neither
+indices nor intermediate values leave 32 bits. Data-dependent indices have no bound and stay wide,
+and so do values that are no indices.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ from compiler.ir.walk import free, se_parts, se_uses
 
 NARROW = Rule("cuda/narrow", "Indices have 32 bits in a launch whose sizes allow it.")
 LIMIT = 1 << 31
-"""No number of 32 bits reaches it."""
+"""Exclusive upper bound of 32-bit numbers."""
 Monomial = tuple[Name, ...]
 Bound = Mapping[Monomial, int | Fraction]
 """A polynomial over absolute values of a kernel's numbers, and of k.BLOCK: the launch's count."""
 INFIX = frozenset(("+", "-", "*", "|", "&", "min", "max"))
-"""Operators that narrow operands have a narrow result of."""
+"""Operators with a narrow result for narrow operands."""
 DIVIDING = frozenset(("/", "%", "//", "%%"))
-"""So have these, but by 0."""
+"""Likewise, except for a divisor of 0."""
 _WHOLE = ("i32", "i64")
 _Indexed = tuple[imp.Stm, Sequence[SE]]
 """A statement with its indices."""
@@ -45,15 +44,15 @@ _Indexed = tuple[imp.Stm, Sequence[SE]]
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """The `names` of a kernel that are narrow, where `most` is below LIMIT."""
+    """The narrow `names` of a kernel, valid if `most` is below LIMIT."""
 
     names: frozenset[Name]
     most: Bound
     _known: dict[tuple[int, bool], tuple[SE, bool]] = field(default_factory=dict, compare=False)
-    """Of operators: whoever prints an expression asks at each of its levels."""
+    """Cache of operators: printing asks at each level of an expression."""
 
     def is_narrow(self, se: SE, index: bool) -> bool:
-        """Whether a value has few bits; of what is no `index` nothing is computed with few."""
+        """True if a value is narrow; outside an `index` nothing is computed narrowly."""
         if type(se) is Var:
             return se.prim == "i64" and (se.name in self.names or se.name in k.IDS)
         if type(se) is Lit:
@@ -73,14 +72,14 @@ class Narrowing:
         return False
 
     def stays(self, op: str, lhs: SE, rhs: SE) -> bool:
-        """Whether an operator has a narrow result in an index, of operands of 64 bits."""
+        """True if an operator in an index has a narrow result, for 64-bit operands."""
         if op not in INFIX and (op not in DIVIDING or (type(rhs) is Lit and rhs.value == 0)):
             return False
         return self.is_narrow(lhs, True) and self.is_narrow(rhs, True)
 
 
 def narrowing(launch: k.Launch, threads: int) -> Outcome[Narrowing]:
-    """The narrow names of a launch's kernel, whose blocks have so many threads at most."""
+    """Return the narrow names of a launch's kernel, with at most `threads` per block."""
     kernel = launch.kernel
     stms = [(stm, _indices(stm)) for stm in statements(kernel.body)]
     wanted = _wanted(stms)
@@ -112,21 +111,21 @@ def _sum(lhs: Bound, rhs: Bound) -> Bound:
 
 
 def _join(lhs: Bound, rhs: Bound) -> Bound:
-    """What neither of two exceeds."""
+    """Return a common upper bound of two."""
     out = dict(lhs)
     _raise(out, rhs)
     return out
 
 
 def _raise(bound: dict[Monomial, int | Fraction], other: Bound) -> None:
-    """Make a bound one that another one does not exceed."""
+    """Raise a bound to another one."""
     for m, b in other.items():
         if b > bound.get(m, 0):
             bound[m] = b
 
 
 def _exceeds(bound: Bound, other: Bound) -> bool:
-    """Whether what one allows is more than what the other one does, somewhere."""
+    """True if `bound` exceeds `other` in some coefficient."""
     return any(b > other.get(m, 0) for m, b in bound.items())
 
 
@@ -146,7 +145,7 @@ def _over(bound: Bound | None, by: int) -> Bound | None:
 
 
 def _wanted(stms: Sequence[_Indexed]) -> frozenset[Name]:
-    """The names that indices are computed from."""
+    """Return the names that indices are computed from."""
     names: set[Name] = set()
     for stm, indices in reversed(stms):
         for se in indices:
@@ -157,7 +156,7 @@ def _wanted(stms: Sequence[_Indexed]) -> frozenset[Name]:
 
 
 def _indices(stm: imp.Stm) -> tuple[SE, ...]:
-    """What a statement has that is an index, or says how far one goes."""
+    """Return the index expressions of a statement, including loop bounds."""
     found = _INDICES.get(type(stm))
     return found(stm) if found else ()
 
@@ -183,23 +182,23 @@ _INDICES: Mapping[type, Callable[[Any], tuple[SE, ...]]] = {
 
 
 def is_of_tile(cond: SE) -> bool:
-    """Whether a condition compares with names of ours, such as the ends of a tile's window."""
+    """True if a condition compares internal names, such as bounds of a tile's window."""
     return any(name.startswith(k.OWN) for name in free(cond))
 
 
 class _Bounds:
-    """The bounds `of` a kernel's numbers; those of the names in `unknown` are not known."""
+    """Bounds `of` a kernel's numbers; None or absent if unknown."""
 
     def __init__(
         self, launch: k.Launch, threads: int, stms: Sequence[_Indexed], wanted: frozenset[Name]
     ) -> None:
-        """`stms` are all of the kernel's, `wanted` the names that its indices come from."""
+        """`stms` are all of the kernel's, `wanted` the names that its indices depend on."""
         self.least, self.wanted = threads if launch.busy is None else k.WARP, wanted
         self.below: dict[Name, SE] = {k.BLOCK: launch.count} if launch.unit == "blocks" else {}
-        """What numbers are below of, where they are used."""
+        """Exclusive upper bounds of numbers where they are used."""
         self.bound_names: list[tuple[Name, Bound]] = []
         self.parts: list[tuple[Name, SE, Bound]] = []
-        """Parts of indices, and of what is computed for the name of an index."""
+        """Subexpressions of indices, with the index name that they define."""
         count: Bound = {(k.BLOCK,): 1}
         points = poly_of(launch.count) if launch.unit == "points" else None
         if points is not None:
@@ -224,7 +223,7 @@ class _Bounds:
             self.stm(stm, indices)
 
     def most(self, names: frozenset[Name]) -> Bound:
-        """What none of some narrow names, and of what is computed narrowly, exceeds."""
+        """Return a common bound of narrow names and all intermediate values."""
         most: dict[Monomial, int | Fraction] = dict(_number(0))
         for name, bound in self.bound_names:
             if name in names:
@@ -238,7 +237,7 @@ class _Bounds:
         return most
 
     def bind(self, name: Name, bound: Bound | None) -> None:
-        """A name; of one that is bound more than once each bound counts."""
+        """Record a bound of a name; all its bounds count if it is bound repeatedly."""
         self.of[name] = bound
         if bound is None:
             self.unknown.add(name)
@@ -246,7 +245,7 @@ class _Bounds:
             self.bound_names.append((name, bound))
 
     def stm(self, stm: imp.Stm, indices: Sequence[SE]) -> None:
-        """What a statement computes and binds."""
+        """Record the bounds of names that a statement binds."""
         bounds = [self.index("", se) for se in indices]
         match stm:
             case imp.Define():
@@ -273,9 +272,9 @@ class _Bounds:
                 self.bind(name, self.of[k.BLOCK])  # each block takes one
 
     def is_whole(self, stm: k.Indices) -> bool:
-        """Whether what indices are parts of is below the product of their sizes.
+        """True if a flat index is below the product of the sizes that unflatten it.
 
-        Then the first of them is below its size, as the others are in any case.
+        Then the first index is below its size, as the others always are.
         """
         limit = self.below.get(stm.flat.name) if type(stm.flat) is Var else None
         if limit is None:
@@ -285,16 +284,16 @@ class _Bounds:
         return limit == whole or (exact is not None and exact == poly_of(whole))
 
     def index(self, name: Name, se: SE) -> Bound | None:
-        """What is computed narrowly in an index counts; `name`: where it is that of a name.
+        """Record the intermediate values of an index, and return its bound if known.
 
-        Gives a bound of it, if one is known.
+        `name`: the name that it defines.
         """
         if type(se) is Lit:
             return self.leaf(se)
         if type(se) is Var:
             bound = self.leaf(se)
             if se.name not in k.IDS:
-                return bound  # What a name is bound to counts already.
+                return bound  # The definition of a name is counted already.
         else:
             bound = self.joint(se, [self.index(name, part) for part in se_parts(se)])
         if bound is not None:
@@ -302,13 +301,13 @@ class _Bounds:
         return bound
 
     def bound(self, se: SE) -> Bound | None:
-        """A bound of a whole number, if one is known."""
+        """Return a bound of an integer expression, if known."""
         if type(se) is Var or type(se) is Lit:
             return self.leaf(se)
         return self.joint(se, [self.bound(part) for part in se_parts(se)])
 
     def leaf(self, se: Var | Lit) -> Bound | None:
-        """The same of a name or a literal."""
+        """Return a bound of a name or a literal."""
         if se.prim not in _WHOLE:
             return None
         if isinstance(se, Var):
@@ -316,7 +315,7 @@ class _Bounds:
         return _number(int(se.value)) if abs(int(se.value)) < LIMIT else None
 
     def joint(self, se: SE, parts: Sequence[Bound | None]) -> Bound | None:
-        """The same of what has parts, of which bounds are known."""
+        """Return a bound of an expression from those of its operands."""
         if type(se) is Bin:
             return self.operator(se.op, se.rhs, *parts) if se.at in _WHOLE else None
         match se:
@@ -331,7 +330,7 @@ class _Bounds:
         return None
 
     def operator(self, op: str, divisor: SE, lhs: Bound | None, rhs: Bound | None) -> Bound | None:
-        """The same of two whole numbers, of which the second one may be a `divisor`."""
+        """Return a bound of a binary operation on integers."""
         if op in INFIX:
             return self.joined(op, lhs, rhs)
         if op == "%":
@@ -347,7 +346,7 @@ class _Bounds:
         return lhs
 
     def joined(self, op: str, lhs: Bound | None, rhs: Bound | None) -> Bound | None:
-        """The bound of an operator's result: bits of both are no more than their sum."""
+        """Return the bound of an infix operator; bitwise results do not exceed the sum."""
         if lhs is None or rhs is None:
             return None
         if op == "*":

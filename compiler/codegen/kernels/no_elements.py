@@ -1,8 +1,7 @@
-"""Operators that check nothing where there is nothing to combine.
+"""Suppress checks of operators on empty reductions and scans.
 
-Threads that have no element of a reduction or scan combine neutral elements. For those an operator
-is defined as it is for elements, so that its checks hold there if they hold for any; but where
-there are no elements at all nothing is asked of it.
+Threads without elements combine neutral elements. For those an operator's checks hold if they hold
+for any element; but on an empty array nothing is required of it.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from compiler.ir.nodes import SE, ZERO, Bin, Scalar, Var
 
 
 def of_elements(kernel: Kernel, folds: tuple[Fold, ...]) -> tuple[Fold, ...]:
-    """The operators of a reduction or scan, which do nothing where there are no elements."""
+    """Return operators that do nothing if there are no elements."""
     some = Bin("<", "i64", ZERO, kernel.dims[-1][1])
     return tuple(_asked(fold, some) for fold in folds)
 
 
 def _asked(fold: Fold, some: SE) -> Fold:
-    """The operator where there are some elements, and else its left operand."""
+    """Return the operator guarded by `some`, else its left operand."""
     op = fold.op
     if not traits_of(op.body).asserts:
         return fold
@@ -35,5 +34,5 @@ def _asked(fold: Fold, some: SE) -> Fold:
 
 
 def _joined(lhs: Name) -> Name:
-    """What the operator gives."""
+    """Return the name of the operator's result."""
     return f"{lhs}_joined"

@@ -65,7 +65,7 @@ WARP = 32
 )
 @dataclass(frozen=True, slots=True)
 class Fetch(Stm):
-    """The variable `name` becomes the value of a cell."""
+    """Load a cell into the variable `name`."""
 
     name: Name
     prim: Prim
@@ -81,7 +81,7 @@ class Fetch(Stm):
 )
 @dataclass(frozen=True, slots=True)
 class Indices(Stm):
-    """Define indices, i64: those of number `flat` in the row-major order of `dims`."""
+    """Define i64 indices: unflatten `flat` in the row-major order of `dims`."""
 
     dims: tuple[tuple[Name, SE], ...]
     flat: SE
@@ -97,7 +97,7 @@ class Indices(Stm):
 )
 @dataclass(frozen=True, slots=True)
 class Stride(Stm):
-    """`index` is `start`, then `index op by` again and again while it is less than `end`."""
+    """Loop with `index` = `start`, then `index op by` repeatedly, while less than `end`."""
 
     index: Name
     prim: Prim
@@ -112,7 +112,7 @@ class Stride(Stm):
 @KERNELS.node("{point?point|scope} {body}", parts="stms:body", method="scope")
 @dataclass(frozen=True, slots=True)
 class Scope(Stm):
-    """Statements whose names are their own; of a `point`, a failed check leaves no more than them.
+    """A scope of names; in a `point`, a failed check leaves only the scope.
 
     Elsewhere a failed check ends the thread.
     """
@@ -125,7 +125,7 @@ class Scope(Stm):
 @KERNELS.node("exit if {cond}", parts="se:cond", method="exit")
 @dataclass(frozen=True, slots=True)
 class Exit(Stm):
-    """The thread has nothing to do if `cond`."""
+    """End the thread if `cond`."""
 
     cond: SE
     prov: Prov = ()
@@ -139,9 +139,9 @@ class Exit(Stm):
 )
 @dataclass(frozen=True, slots=True)
 class Shuffle(Stm):
-    """The variable `name` becomes `value` as it is in another lane of the warp, modulo WARP.
+    """Read `value` of another lane of the warp, modulo WARP, into the variable `name`.
 
-    Where there is no such lane it becomes the thread's own.
+    Without such a lane, the thread's own value.
     """
 
     name: Name
@@ -154,9 +154,9 @@ class Shuffle(Stm):
 @KERNELS.node("barrier{asks? asking}", parts="", method="barrier")
 @dataclass(frozen=True, slots=True)
 class Barrier(Stm):
-    """Wait for all threads of the block; if it `asks`, all leave if a check of one has failed.
+    """Wait for all threads of the block; if it `asks`, all exit if a check of one has failed.
 
-    What stands behind may rely on checks in front of it, whose failure ends a point alone.
+    Later code may rely on earlier checks, whose failure ends only a point.
     """
 
     prov: Prov = ()
@@ -171,7 +171,7 @@ class Barrier(Stm):
 )
 @dataclass(frozen=True, slots=True)
 class Atomic(Stm):
-    """A cell becomes `cell op value`, at once."""
+    """Atomically replace a cell by `cell op value`."""
 
     op: str
     prim: Prim
@@ -189,9 +189,10 @@ class Atomic(Stm):
 )
 @dataclass(frozen=True, slots=True)
 class Exchange(Stm):
-    """A cell's value is `name`, a variable; it becomes what `body` makes of that, at once.
+    """Atomically replace a cell, bound to the variable `name`, by the result of `body`.
 
-    `body` runs again where another thread has written the cell in between: it writes nothing else.
+    `body` is repeated if another thread has written the cell meanwhile (compare-and-swap): it
+    writes nothing else.
     """
 
     name: Name
@@ -207,7 +208,7 @@ class Exchange(Stm):
 )
 @dataclass(frozen=True, slots=True)
 class Locked(Stm):
-    """One thread at a time runs `body` for lock `at`, and sees what those before have written."""
+    """Run `body` in one thread at a time per lock `at`; earlier writes under it are visible."""
 
     locks: Name
     at: SE
@@ -223,9 +224,9 @@ class Locked(Stm):
 )
 @dataclass(frozen=True, slots=True)
 class Ticket(Stm):
-    """Define `name`, i64: how many blocks of threads were here before. A barrier.
+    """Define `name`, i64: the number of thread blocks that drew a ticket before. A barrier.
 
-    They are counted in a cell, i32.
+    The counter is an i32 cell.
     """
 
     name: Name
@@ -239,7 +240,7 @@ class Ticket(Stm):
 )
 @dataclass(frozen=True, slots=True)
 class Publish(Stm):
-    """A flag, i32, becomes `value`: who awaits it sees what the thread has written before."""
+    """Set an i32 flag to `value`; a thread that awaits it sees all earlier writes."""
 
     block: Name
     at: SE
@@ -255,7 +256,7 @@ class Publish(Stm):
 )
 @dataclass(frozen=True, slots=True)
 class Await(Stm):
-    """Define `name`, i32: a flag, once it is not 0. What was published with it is seen behind."""
+    """Define `name`, i32: a flag, once it is nonzero. Writes before its publication are visible."""
 
     name: Name
     block: Name
@@ -269,7 +270,7 @@ class Await(Stm):
 @KERNELS.node()
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A kernel's parameter: a scalar, or a block of the device."""
+    """A kernel parameter: a scalar, or a device block."""
 
     name: Name
     prim: Prim
@@ -279,7 +280,7 @@ class Param:
 @KERNELS.node()
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A function of the device. `threads`: how many its blocks must have; 0 if any will do."""
+    """A device function. `threads`: required threads per block; 0 if any number will do."""
 
     name: str
     params: tuple[Param, ...]
@@ -291,10 +292,9 @@ class Kernel:
 @KERNELS.node(begins=("launch",), parts="se:count named:times operand:busy", method="launch")
 @dataclass(frozen=True, slots=True)
 class Launch(Stm):
-    """Run a kernel by blocks of threads: `count` (times `times`), or enough for `count` threads.
+    """Run a kernel in thread blocks: `count` (times `times`), or enough for `count` threads.
 
-    `busy`: so many threads of a block are enough, in whole warps; None if they have as many as
-    those of the device have.
+    `busy`: number of useful threads per block, rounded up to warps; None for the device's default.
     """
 
     kernel: Kernel
@@ -313,9 +313,9 @@ class Launch(Stm):
 )
 @dataclass(frozen=True, slots=True)
 class Ranges(Stm):
-    """Define how many `blocks` of threads share each of `segments`, and the `chunk` of each.
+    """Define the number of `blocks` of threads per segment, and the `chunk` of each.
 
-    No more of them than have `least` elements each.
+    As many blocks at most as have `least` elements each.
     """
 
     blocks: Name
@@ -334,7 +334,7 @@ class Ranges(Stm):
 )
 @dataclass(frozen=True, slots=True)
 class Part(Stm):
-    """A block of the device for `count` (times `times`) partial results, with any contents."""
+    """An uninitialised device block for `count` (times `times`) partial results."""
 
     name: Name
     prim: Prim
@@ -351,7 +351,7 @@ class Part(Stm):
 )
 @dataclass(frozen=True, slots=True)
 class Zeros(Stm):
-    """A block of the device with `count` zeros."""
+    """A device block of `count` zeros."""
 
     name: Name
     prim: Prim

@@ -1,7 +1,7 @@
-"""Kernels that touch cells of their own points alone, which are there whatever has failed before.
+"""Recognise kernels that access only cells of their own points, valid even after failed checks.
 
-Of a copy, or of a map over arrays as long as its points, no index comes from a number that a check
-is about: it is the number of the point, and the block has as many cells as there are points.
+In a copy, or a map over arrays as long as its points, no index depends on a checked number: it is
+the number of the point, and the block has as many cells as there are points.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from compiler.ir.nodes import SE, Var
 from compiler.ir.sizes import poly_of
 
 Counts = Mapping[Name, Sequence[Poly]]
-"""How many cells each block has that a name may stand for; nothing of a name that is not there."""
+"""Numbers of cells of the blocks that a name may mean; absent names are unknown."""
 
 
 def of_own_points(kernel: k.Kernel, counts: Counts) -> bool:
-    """Whether each access is to a cell of the thread's point, and nothing else can go wrong."""
+    """True if each access is to a cell of the thread's point, and nothing else can fail."""
     match kernel.body:
         case (imp.Define(name=point), k.Exit(cond=end), *body) if point == POINT:
             dims, others = _dims(body, end)
@@ -35,7 +35,7 @@ def of_own_points(kernel: k.Kernel, counts: Counts) -> bool:
 def _dims(
     body: Sequence[imp.Stm], end: SE
 ) -> tuple[tuple[tuple[Name, SE], ...], Sequence[imp.Stm]]:
-    """The dimensions of the points, each with its index, and the statements behind."""
+    """Return the dimensions of the points, each with its index, and the statements after them."""
     match body:
         case (k.Indices(dims=dims, flat=Var(name=flat)), *rest) if flat == POINT:
             return dims, rest
@@ -62,7 +62,7 @@ def _is_own(stm: imp.Stm, dims: Sequence[tuple[Name, SE]], counts: Counts) -> bo
 
 
 def _is_there(block: Name, at: SE, dims: Sequence[tuple[Name, SE]], counts: Counts) -> bool:
-    """Whether an index counts the points of some dimensions, and the block has a cell for each."""
+    """True if an index numbers the points of some dimensions, and the block has a cell for each."""
     place, known = poly_of(at), counts.get(block, ())
     if place is None or not known:
         return False
@@ -73,7 +73,7 @@ def _is_there(block: Name, at: SE, dims: Sequence[tuple[Name, SE]], counts: Coun
 
 
 def _counted(dims: Sequence[tuple[Name, SE]], used: set[Name]) -> Iterator[tuple[Poly, Poly]]:
-    """The number of a point among those of the dimensions that an index names, and of all."""
+    """Yield the flat index and total size over the dimensions that an index uses, and over all."""
     chosen = [(name, size) for name, size in dims if name in used]
     for some in (chosen, dims):
         size = poly_of(product([size for _, size in some]))

@@ -1,4 +1,4 @@
-"""From the text form of the kernel IR (see `printer.py`) back to a program."""
+"""Parse the text form of the kernel IR (see `printer.py`)."""
 
 from __future__ import annotations
 
@@ -14,46 +14,46 @@ from compiler.ir.sizes import prim_of
 
 
 def parse(text: str) -> ImpProg:
-    """Read a program; `parse(plain(show(p))) == p` but for provenance."""
+    """Parse a program; `parse(plain(show(p))) == p` up to provenance."""
     return KernelParser(text).prog()
 
 
 class KernelParser(ImpParser):
-    """With launches, and what threads run."""
+    """Parses launches, and thread code."""
 
     def __init__(self, source: str) -> None:
         super().__init__(source)
         self.types |= {name: Scalar("i64") for name in k.IDS}
 
     def infix(self, op: str, left: SE, right: SE) -> SE:
-        """An operator; the number of a thread is as wide as what it is combined with."""
+        """Build an operation; a thread's number has the width of the other operand."""
         return super().infix(op, self.wide(left, prim_of(right)), self.wide(right, prim_of(left)))
 
     def wide(self, se: SE, prim: Prim) -> SE:
-        """An expression as it is beside one of that type; a thread's number has either width."""
+        """Adapt the width of a thread's number to that of the other operand."""
         return Var(se.name, prim) if isinstance(se, Var) and se.name in k.IDS else se
 
     def as_lane(self, se: SE) -> SE:
-        """The number of a lane."""
+        """Return the number of a lane."""
         return self.wide(se, "i32")
 
     def prim_of_name(self, name: Name) -> Prim:
-        """The type of a variable. Errors: it is no scalar."""
+        """Return the type of a variable. Errors: it is no scalar."""
         kind = self.types.get(name)
         if not isinstance(kind, Scalar):
             self.tokens.fail(f"expected a scalar, and `{name}` is none")
         return kind.prim
 
     def i64(self) -> Type:
-        """The type of numbers of the host."""
+        """Return the type of host numbers."""
         return Scalar("i64")
 
     def i32(self) -> Type:
-        """The type of flags."""
+        """Return the type of flags."""
         return Scalar("i32")
 
     def launch(self) -> Stm:
-        """A kernel, and how many run it."""
+        """Parse a kernel and its launch."""
         t = self.tokens
         t.need("launch")
         name = t.name("a kernel's name")

@@ -1,4 +1,4 @@
-"""The kernel IR as text: IMP's, and launches with what each thread runs; `parser.py` reads it back.
+"""Format the kernel IR: IMP, and launches with their thread code; `parser.py` reads it back.
 
 entry main (n_1: i64, xs_mem_2: mem(f32)) -> (s_9: f32) {
 ..

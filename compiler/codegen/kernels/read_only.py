@@ -1,6 +1,6 @@
-"""Which blocks of memory a kernel only reads, under no other name that it writes.
+"""Find blocks that a kernel only reads, under no alias that it writes.
 
-Of such a block a device keeps what it has read, and loads it ahead of what is written.
+A device caches reads of such a block, and hoists them above writes.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ READ_ONLY = Rule(
 
 
 def read_only(kernel: k.Kernel, same: Same | None) -> tuple[frozenset[Name], frozenset[Name]]:
-    """The parameters that are only read; and those that are too, but may be what is written.
+    """Return the parameters that are only read, and those that may alias a written one.
 
-    `same`: which blocks may be the same where the kernel starts; None if nobody knows.
+    `same`: blocks that may be equal where the kernel starts; None if unknown.
     """
     names = Touched()
     names.stms(kernel.body)
@@ -36,7 +36,7 @@ def read_only(kernel: k.Kernel, same: Same | None) -> tuple[frozenset[Name], fro
 
 
 class Touched(StmParts):
-    """The blocks that statements read, and that they write; those with another name are both."""
+    """Blocks that statements read and write; those passed under another name count as both."""
 
     parts = PARTS
 
@@ -45,29 +45,29 @@ class Touched(StmParts):
         self.written: set[Name] = set()
 
     def reads(self, name: Name, node: object) -> None:
-        """A cell is read."""
+        """Record a read."""
         self.read.add(name)
 
     def writes(self, name: Name, node: object) -> None:
-        """A cell is written, or becomes something else."""
+        """Record a write, or an update."""
         self.written.add(name)
         if not isinstance(node, imp.Store | imp.Copy):
             self.read.add(name)
 
     def lock(self, name: Name, node: object) -> None:
-        """A lock is taken."""
+        """Record a lock."""
         self.both(name)
 
     def flag(self, name: Name, node: object) -> None:
-        """A flag is set, or awaited from another thread that sets it."""
+        """Record a flag, set or awaited."""
         self.both(name)
 
     def operand(self, value: object, node: object) -> None:
-        """A variable may be read and written."""
+        """Record a block passed to a variable, which may be read and written."""
         if isinstance(value, str):
             self.both(value)
 
     def both(self, name: Name) -> None:
-        """Read and written."""
+        """Record a read and a write."""
         self.read.add(name)
         self.written.add(name)

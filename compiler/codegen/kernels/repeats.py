@@ -1,14 +1,15 @@
-"""Loops of the host whose rounds ask a device for the same, which the host need not say each time.
+"""Recognise host loops whose iterations issue equal launches, which can be captured as a graph.
 
 Note [Rounds]. Statements that read no cell, and no number that the loop changes, are a function of
-the blocks that the loop's variables hold: where those hold what they held some rounds ago, and no
-block has been made since, all rounds to come ask for what these have, in turn. The variables are
-found here; what they hold, and whether a block is made, is seen when the loop runs
-(`Device.rounds`). A block that a round makes and is done with is the next one's, so that the device
-makes it once; for that no variable of the round may hold it at its end.
+the blocks that the loop's variables hold: once those recur after some iterations, and no block was
+allocated since, all later iterations repeat the same launches in turn. The variables are found
+here; their contents and allocations are observed at run time (`Device.rounds`). A block that an
+iteration allocates and frees is reused by the next one, so that the device allocates it once; for
+that no variable may hold it at the end of the iteration.
 
-Note [Numbered rounds]. Kernels may be given the number of the round as well, and nothing else may
-depend on it. What the host would compute from it for a kernel, the kernel does (`given_numbers`).
+Note [Numbered rounds]. Kernels may also be given the iteration number, and nothing else may depend
+on it. Values that the host would compute from it for a kernel, the kernel computes
+(`given_numbers`).
 """
 
 from __future__ import annotations
@@ -34,15 +35,15 @@ ROUNDS = Rule(
 )
 _MAKES = imp.Alloc | k.Part | k.Zeros
 _FEWEST = 3
-"""Rounds of a loop of which some can be captured: one is seen, and two may be worth a graph."""
+"""Minimum trip count for capturing: one iteration is observed, and two may be worth a graph."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turning:
-    """What becomes of the blocks of a loop in each round.
+    """The rotation of a loop's blocks between iterations.
 
-    `blocks`: the variables for blocks that it changes. `done`: its own, which hold nothing at the
-    end of a round. `numbered`: the kernels that are given the round's number.
+    `blocks`: block variables that it changes. `done`: its own, which hold nothing at the end of an
+    iteration. `numbered`: kernels that are given the iteration number.
     """
 
     blocks: tuple[Name, ...]
@@ -51,7 +52,7 @@ class Turning:
 
 
 def given_numbers(stms: imp.Stms, ctx: Ctx) -> imp.Stms:
-    """Statements of the host with loops whose rounds may be captured if only kernels differ."""
+    """Move dependences on the iteration number into kernels, where loops then become capturable."""
     out: list[imp.Stm] = []
     for stm in stms:
         match stm:
@@ -70,10 +71,10 @@ def given_numbers(stms: imp.Stms, ctx: Ctx) -> imp.Stms:
 
 
 def _alike(stms: imp.Stms, number: set[Name]) -> imp.Stms:
-    """Statements of a round whose blocks of threads are no smaller in some rounds than in others.
+    """Make block sizes of an iteration's launches equal in all iterations.
 
-    `number` are names that differ from round to round; it gets those of the statements. Rounds with
-    loops or calls in them are not captured, and stay as they are.
+    `number` are names that differ between iterations; extended by those of the statements.
+    Iterations with loops or calls are not captured, and stay as they are.
     """
     if any(isinstance(stm, imp.For | imp.While | imp.Call) for stm in whole(stms)):
         return stms
@@ -92,7 +93,7 @@ def _alike(stms: imp.Stms, number: set[Name]) -> imp.Stms:
 
 
 def _numbered(loop: imp.For, ctx: Ctx) -> imp.For | None:
-    """The loop whose kernels compute what depends on the round's number; None if that is all."""
+    """Return the loop with dependent values computed in kernels; None if that is not sufficient."""
     if _are_few(loop):
         return None
     moved: dict[Name, imp.Define] = {}
@@ -116,7 +117,7 @@ def _numbered(loop: imp.For, ctx: Ctx) -> imp.For | None:
 
 
 def _with_defines(stms: imp.Stms, moved: dict[Name, imp.Define]) -> imp.Stms:
-    """Statements of the host whose kernels define those of `moved` that they are given."""
+    """Move definitions of `moved` into the kernels that use them."""
     out: list[imp.Stm] = []
     for stm in stms:
         match stm:
@@ -136,9 +137,9 @@ def _with_defines(stms: imp.Stms, moved: dict[Name, imp.Define]) -> imp.Stms:
 
 
 def turning(loop: imp.For, called: Callable[[Name], str]) -> Outcome[Turning]:
-    """What becomes of the blocks of a loop, if its rounds depend on nothing else but their number.
+    """Return the rotation of a loop's blocks, if iterations depend only on their number.
 
-    None for a loop that launches nothing. `called` gives the names for readers.
+    None for a loop without launches. `called` gives the names for readers.
     """
     body = tuple(whole(loop.body))
     launches = [stm for stm in body if isinstance(stm, k.Launch)]
@@ -175,16 +176,17 @@ def turning(loop: imp.For, called: Callable[[Name], str]) -> Outcome[Turning]:
 
 
 def _are_few(loop: imp.For) -> bool:
-    """Whether no graph can come of a loop, so that kernels need not look up the round's number."""
+    """True if a loop is too short for a graph, so that kernels need no iteration number."""
     return isinstance(loop.bound, Lit) and int(loop.bound.value) < _FEWEST
 
 
 def _differs(
     loop: imp.For, body: tuple[imp.Stm, ...], called: Callable[[Name], str], number: set[Name]
 ) -> str:
-    """Why rounds may be different, or cannot be captured; "" if neither.
+    """Return why iterations may differ, or cannot be captured; "" if neither.
 
-    `number` are names that differ from round to round, with the index; it gets those of the body.
+    `number` are names that differ between iterations, including the index; extended by those of the
+    body.
     """
     own = {stm.name for stm in body if isinstance(stm, imp.Declare)}
     computed = ""
@@ -211,7 +213,10 @@ def _differs(
 
 
 def _depends(stm: imp.Stm, number: set[Name]) -> str:
-    """What of a statement depends on the round's number, but for what kernels are given."""
+    """Return which property of a statement depends on the iteration number.
+
+    Kernel arguments do not count.
+    """
     match stm:
         case k.Launch(kernel, _, count, times, busy=busy):
             if (names_of(count) | {times}) & number or (busy and names_of(busy) & number):

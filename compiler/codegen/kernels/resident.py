@@ -1,13 +1,13 @@
-"""Numbers that only the device needs stay there: the host waits for none of them.
+"""Keep scalars that only the device needs on the device, without synchronising the host.
 
-The host reads a number where a size, a launch, a branch or a loop of its own depends on it, or
-where it is a result. All others have a cell on the device. Kernels read them from there, and what
-the host would do with them, one thread does: statements that follow each other are one launch. So
-are loops of the host that read or write cells one by one, and those with many rounds.
+The host reads a number if a size, a launch, a branch or a host loop depends on it, or if it is a
+result. All others have a cell on the device. Kernels read them from there, and computations of the
+host with them are run by a single thread: consecutive statements share one launch. So are host
+loops that access single cells, and those with many iterations.
 
-Note [Cells]. What is read is copied to a cell, since the block that it came from may be written by
-then. A constant that follows from such numbers has no cell: who needs it computes it again. Nor has
-a variable that only the statements of one launch are about, which set it before they read it.
+Note [Cells]. A read value is copied to a cell, since its block may be overwritten later. A constant
+derived from such numbers has no cell: its users recompute it. Nor has a variable used only by the
+statements of one launch, which set it before reading it.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ COMPILED: Applied[bool] = Applied(
 
 
 def resident(fun: imp.ImpFun, ctx: Ctx, counted: Iterator[int]) -> imp.ImpFun:
-    """An entry point, with kernels in place of IMP's, whose numbers stay where they are needed.
+    """Return an entry point, with lowered kernels, whose scalars stay where they are needed.
 
-    `counted` numbers the kernels that are made.
+    `counted` numbers the created kernels.
     """
     off = ctx.options.is_off(RESIDENT)
 
@@ -76,7 +76,7 @@ def resident(fun: imp.ImpFun, ctx: Ctx, counted: Iterator[int]) -> imp.ImpFun:
 
 
 def _without_cells(stms: imp.Stms, cells: set[Name]) -> imp.Stms:
-    """Statements of the host that make none of the cells."""
+    """Remove allocations of the cells from host statements."""
     kept = (s for s in stms if not (isinstance(s, k.Part) and s.name in cells))
     return tuple(map_bodies(s, lambda body: _without_cells(body, cells)) for s in kept)
 
@@ -94,7 +94,7 @@ def _stays(found: HostNumbers, name: Name, ctx: Ctx) -> bool:
 
 
 class _Residents:
-    """Rewrites the statements of an entry point; `there` are the numbers that stay."""
+    """Rewrites the statements of an entry point; `there` are the scalars that stay."""
 
     def __init__(
         self,
@@ -116,14 +116,14 @@ class _Residents:
         self.uses = self.counted_in(fun.body)
         self.uses.update(shown)
         self.inside: set[Name] = set()
-        """The cells of variables that a launch sets and only it reads."""
+        """Cells of variables that one launch sets and alone reads."""
         self.between: set[Name] = set()
-        """Those of variables that a launch leaves for others."""
+        """Cells of variables that a launch leaves for others."""
 
     # --- statements --------------------------------------------------------------------------
 
     def stms(self, body: imp.Stms) -> list[imp.Stm]:
-        """A list of statements of the host."""
+        """Rewrite a list of host statements."""
         out: list[imp.Stm] = []
         waiting: list[imp.Stm] = []
         freed: list[imp.Stm] = []
@@ -157,7 +157,7 @@ class _Residents:
         return out
 
     def is_replaced(self, stm: imp.Stm) -> bool:
-        """Whether nothing is left of a statement, since those who need its number compute it."""
+        """True if a statement vanishes because users of its number recompute it."""
         match stm:
             case imp.Define(name):
                 return name in self.derived
@@ -166,7 +166,7 @@ class _Residents:
         return False
 
     def is_for_device(self, stm: imp.Stm) -> bool:
-        """Whether a thread runs this; a store may always be run so."""
+        """True if a device thread runs the statement; a store always may be."""
         match stm:
             case imp.Define(name) | imp.Load(name) | k.Fetch(name) | imp.Assign(name):
                 return name in self.there
@@ -178,7 +178,7 @@ class _Residents:
         return id(stm) in self.found.moved
 
     def goes_ahead(self, stm: imp.Stm, waiting: list[imp.Stm]) -> bool:
-        """Whether a statement of the host may run before those that wait for a launch."""
+        """True if a host statement may run before those waiting for a launch."""
         back = assigned(tuple(waiting)) - self.there
         match stm:
             case imp.Define(value=value):
@@ -195,7 +195,7 @@ class _Residents:
         return False
 
     def rewritten(self, stm: imp.Stm) -> imp.Stm:
-        """A statement of the host, with what is in it."""
+        """Rewrite a host statement and those nested in it."""
         match stm:
             case imp.If():
                 return replace(
@@ -215,18 +215,18 @@ class _Residents:
     # --- cells -------------------------------------------------------------------------------
 
     def cell(self, name: Name) -> Name:
-        """The block with a number in it."""
+        """Return the block that holds a number."""
         return self.found.cells.get(name, f"{name}_there")
 
     def reading(self, names: Iterable[Name]) -> list[imp.Stm]:
-        """What a kernel does first to know numbers."""
+        """Return the definitions with which a kernel reads numbers."""
         made: dict[Name, imp.Stm] = {}
         for name in names:
             self.read(name, made)
         return list(made.values())
 
     def read(self, name: Name, made: dict[Name, imp.Stm]) -> None:
-        """Enter what defines a number behind what defines those in it."""
+        """Add the definition of a number after those of its operands."""
         if name in made:
             return
         define = self.derived.get(name)
@@ -239,7 +239,7 @@ class _Residents:
         made[name] = define
 
     def by_one_thread(self, stms: imp.Stms) -> list[imp.Stm]:
-        """The launch of a kernel that one thread has something to do in, and what is around it."""
+        """Return the launch of a single-thread kernel, with its surroundings."""
         if not stms:
             return []
         if len(stms) == 1 and self.there.isdisjoint(mentioned(stms[0])):
@@ -285,7 +285,7 @@ class _Residents:
         return [*before, k.Launch(made, "blocks", ONE, prov=prov), *after]
 
     def counted_in(self, stms: imp.Stms) -> Counter[Name]:
-        """How many statements of the host need each scalar, to compute others again as well."""
+        """Count the host statements that need each scalar, recomputation included."""
         found: Counter[Name] = Counter()
         for stm in whole(stms):
             needed, todo = set[Name](), list(mentioned(stm))
@@ -299,7 +299,7 @@ class _Residents:
         return found
 
     def result(self, value: Operand, body: list[imp.Stm]) -> Operand:
-        """What an entry point gives; numbers that stayed are read at its end, into `body`."""
+        """Return a result value; resident scalars are read at the end, in `body`."""
         if isinstance(value, str):
             return value
 

@@ -1,8 +1,8 @@
-"""Reductions and scans of short segments: a warp for each, or as many lanes of one as are needed.
+"""Reductions and scans of short segments: a warp each, or fewer lanes.
 
-A block of threads takes several segments, and no thread waits for another warp. The lanes of a
-segment take its elements in turn, so that neighbours touch neighbouring cells. That no segment is
-divided between two blocks takes blocks of whole warps.
+A thread block takes several segments, without synchronisation between warps. The lanes of a segment
+take its elements in turn, so that accesses coalesce. Blocks of whole warps ensure that no segment
+is split between blocks.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _REST = f"{OWN}rest"
 
 
 def rows(kernel: Kernel) -> Outcome[SE]:
-    """How many lanes a segment has, if a warp or less is enough for one."""
+    """Return the lanes per segment, if a warp or less suffices."""
     *outer, (index, size) = kernel.dims
     if not outer:
         return None
@@ -81,9 +81,9 @@ def _loads(stms: Iterable[Stm]) -> Iterable[imp.Load]:
 
 
 def _is_beside(at: SE, index: Name, turning: Mapping[Name, SE]) -> bool:
-    """Whether the next element has the next cell, or the one before.
+    """True if consecutive elements are in adjacent cells.
 
-    `turning`: the names that are others for each element, with what they stand for.
+    `turning`: names that vary with the element, with their definitions.
     """
     match at:
         case Var(name):
@@ -95,7 +95,7 @@ def _is_beside(at: SE, index: Name, turning: Mapping[Name, SE]) -> bool:
 
 
 def row_code(kernel: Kernel, folds: tuple[Fold, ...]) -> Stms:
-    """What a thread does for its segment; those without one take part in shuffles."""
+    """Return the code of a thread for its segment; threads without one take part in shuffles."""
     prov, scan = kernel.prov, isinstance(kernel.work, ScanWork)
     *outer, (index, end) = kernel.dims
     lane, thread = Var(LANE, "i32"), Var(THREAD, "i32")

@@ -1,12 +1,11 @@
-"""Which variables for blocks may hold the same one where a kernel starts, of IMP or launched.
+"""Find block variables that may hold the same block where a kernel starts.
 
-Note [Two buffers in turn]. A loop may write one buffer while it reads another one, and let them
-change places. Of each of its variables more than one block is known, so what it may hold does not
-tell two of them apart; which pairs of variables may be equal does. Blocks that are allocated, and
-those that a program is given, are different ones; those that a function is given may be one, but
-nothing writes to them. An assignment makes a variable equal to another
-one, and to what that may be equal to. What holds where loops begin is remembered, and all is gone
-through again until that stays: a loop inside of others is gone through once each time.
+Note [Two buffers in turn]. A loop may write one buffer while it reads another, and swap them. Each
+variable may then hold several blocks, so points-to sets do not separate the two; pairs of possibly
+equal variables do. Allocated blocks, and inputs of the program, are distinct; arguments of a
+function may be equal, but are not written. An assignment makes a variable equal to another, and
+possibly equal to that one's aliases. The state at the start of loops is recorded, and the analysis
+repeated until it is stable; each repetition visits a nested loop once.
 """
 
 from __future__ import annotations
@@ -20,22 +19,22 @@ from compiler.codegen.kernels.walk import statements
 from compiler.ir.nodes import Mem
 
 Blocks = Mapping[Name, frozenset[Name]]
-"""For a variable the blocks that it may ever hold."""
+"""Blocks that each variable may ever hold."""
 Same = Mapping[Name, frozenset[Name]]
-"""For a name those that may be equal to it, both ways."""
+"""Possibly equal names, symmetric."""
 MOST = 64
-"""Others that a variable may be equal to: programs are done with a block before it has as many."""
+"""Maximum number of aliases per variable: programs free a block before it has so many."""
 NOBODY: frozenset[Name] = frozenset()
 
 
 class _TooManyError(Exception):
-    """A variable may be equal to more than MOST others."""
+    """A variable has more than MOST aliases."""
 
 
 def at_kernels(stms: imp.Stms) -> dict[int, Same]:
-    """By the identity of each of the host's kernels or launches, which blocks may be the same.
+    """Return the alias relation at each host kernel or launch, by id.
 
-    Nothing where a variable may be equal to more than MOST others.
+    Empty if a variable has more than MOST aliases.
     """
     search = _Search()
     try:
@@ -48,16 +47,16 @@ def at_kernels(stms: imp.Stms) -> dict[int, Same]:
 
 
 class _Search:
-    """Goes through statements once: `grows` if a loop begins with more than was known before."""
+    """One pass over statements; `grows` if a loop begins with more aliases than before."""
 
     def __init__(self) -> None:
         self.found: dict[int, Same] = {}
         self.starts: dict[int, Same] = {}
-        """By the identity of a loop, what may be the same where an iteration begins."""
+        """Alias relation at the start of iterations, by id of the loop."""
         self.grows = True
 
     def walk(self, stms: imp.Stms, same: Same) -> Same:
-        """What may be the same behind the statements."""
+        """Return the alias relation after the statements."""
         for stm in stms:
             match stm:
                 case imp.Kernel() | k.Launch():
@@ -79,7 +78,7 @@ class _Search:
         return same
 
     def loop(self, stm: imp.For | imp.While, same: Same) -> Same:
-        """The same behind a loop, which is what may be where an iteration begins."""
+        """Return the relation after a loop, equal to that at the start of an iteration."""
         known = self.starts.get(id(stm), {})
         start = _joined(known, same)
         start = _joined(start, self.walk(stm.body, start))
@@ -90,7 +89,7 @@ class _Search:
 
 
 def _without(same: Same, name: Name) -> Same:
-    """A name that holds something else now."""
+    """Remove a reassigned name."""
     if name not in same:
         return same
     out = {one: others for one, others in same.items() if one != name}
@@ -100,7 +99,7 @@ def _without(same: Same, name: Name) -> Same:
 
 
 def _joined(same: Same, more: Same) -> Same:
-    """Both, with each pair both ways."""
+    """Return the symmetric union."""
     out = dict(same)
     for one, others in more.items():
         out[one] = out.get(one, NOBODY) | others
@@ -112,12 +111,10 @@ def _joined(same: Same, more: Same) -> Same:
 
 
 def held(fun: imp.ImpFun) -> Blocks:
-    """The blocks that each variable for blocks may ever hold: any of those that it is given.
+    """Return the blocks that each block variable may ever hold (flow-insensitive).
 
-    For who looks at several statements at once.
-
-    A name that is no variable is a block of its own: allocations are fresh, so is what calls give,
-    and so are parameters, or they are only read.
+    A name that is no variable is a distinct block: allocations and call results are fresh, and
+    parameters are distinct or only read.
     """
     given: dict[Name, set[Name]] = {}
     for stm in statements(fun.body):

@@ -1,12 +1,12 @@
-"""What a scan's points come to, kept by its first stage for its last.
+"""Cache values of a scan's points between its first and last stage.
 
-Note [Kept points]. Both stages need a point's inputs of the operator, and the last one also what
-its end takes. Computing them again reads again what they come from. So the first stage stores some
-of the values between, and the last goes on from there, if that moves fewer bytes: a flag of a byte
-in place of all that a condition has read. What a point stores for others in any case is read from
-where it lies; then the first stage stores it, and all else that a point stores. The bytes of an
-access are those of its cell where the address depends on indices alone, since the neighbours of a
-thread use the rest of the sector; else a sector.
+Note [Kept points]. Both stages need a point's operator inputs, and the last one also the inputs of
+a fused map. Recomputing them repeats their loads. So the first stage stores some intermediate
+values, and the last continues from there, if that moves fewer bytes: a one-byte flag in place of
+everything that a condition has read. Values that a point stores anyway are read from there; then
+the first stage performs all stores of the point. The cost of an access is its cell's bytes if the
+address depends on indices alone, since neighbouring threads use the rest of the sector; else a
+sector.
 """
 
 from __future__ import annotations
@@ -33,16 +33,15 @@ from compiler.ir.walk import map_subexpressions, se_parts
 KEPT = Rule("kernels/kept", "A scan keeps what its points come to where reading again costs more.")
 SECTOR = 32
 NEVER = 1 << 40
-"""The bytes of what cannot be computed again on its own."""
+"""Cost of a value that cannot be recomputed alone, in bytes."""
 _PLAIN = (imp.Define, imp.Declare, imp.Assign, imp.Load, imp.Store, imp.If, imp.Assert, imp.Apply)
 
 
 @dataclass(frozen=True, slots=True)
 class KeptPoints:
-    """A scan's points, `first` in its first stage and `last` in its last.
+    """A scan's points: `first` in its first stage and `last` in its last.
 
-    `folds` and `ends` have what the last stage needs of each point, `cells` are new blocks with a
-    cell for each.
+    `folds` and `ends` are the inputs of the last stage, `cells` new blocks with a cell per point.
     """
 
     first: imp.Stms
@@ -55,9 +54,9 @@ class KeptPoints:
 def kept_points(
     scan: imp.Kernel, folds: tuple[imp.Fold, ...], ends: tuple[KeptValue, ...], blocks: Blocks
 ) -> Outcome[KeptPoints]:
-    """What a scan had better keep, if anything: see Note [Kept points].
+    """Choose the values that a scan caches, if any; see Note [Kept points].
 
-    `ends` are the values of a point that its end takes, `blocks` what variables may hold.
+    `ends` are values used by a fused map, `blocks` what variables may hold.
     """
     body = scan.body
     if not may_recompute(body, traits_of(body)):
@@ -90,7 +89,7 @@ def kept_points(
 
 
 class _Points:
-    """The statements of a scan's points, and what is kept and computed again of them so far."""
+    """Statements of a scan's points, with the values chosen so far to keep or recompute."""
 
     def __init__(self, scan: imp.Kernel, name: Name) -> None:
         self.name, self.prov = name, scan.prov
@@ -101,7 +100,7 @@ class _Points:
         self.bound = traits_of(body).bound | assigned(body)
         """All variables of the points."""
         self.data: set[Name] = set()
-        """Those that depend on what is read."""
+        """Variables that depend on loads."""
         for stm in statements(body):
             if isinstance(stm, imp.Load | imp.Declare):
                 self.data.add(stm.name)
@@ -111,21 +110,21 @@ class _Points:
                 self.data.add(stm.name)
         stores = (s for s in body if isinstance(s, imp.Store) and not reads(s.at) & self.bound)
         self.stored = {store.value: store for store in stores}
-        """What the points store in any case."""
+        """Values that the points store anyway."""
         self.kept: dict[SE, Name] = {}
         self.redone: dict[Name, imp.Define | imp.Load] = {}
         self.known: dict[Name, int] = {}
 
     def fetch(self, load: imp.Load) -> int:
-        """The bytes of an access."""
+        """Return the bytes of an access."""
         return SECTOR if reads(load.at) & self.data else BYTES[load.prim]
 
     def keep(self, se: SE) -> int:
-        """The bytes to write a value, unless that is done in any case, and to read it."""
+        """Return the bytes to write a value, unless stored anyway, and to read it."""
         return BYTES[prim_of(se)] * (1 if se in self.stored else 2)
 
     def again(self, se: SE) -> int:
-        """The bytes to compute a value again, from values that are kept where that is better."""
+        """Return the bytes to recompute a value, from kept values where that is cheaper."""
         if not isinstance(se, Var):
             return sum(map(self.cost, se_parts(se)))
         if se.name not in self.bound:
@@ -141,11 +140,11 @@ class _Points:
         return self.known[se.name]
 
     def cost(self, se: SE) -> int:
-        """The bytes that a value takes."""
+        """Return the bytes of a value, kept or recomputed."""
         return 0 if isinstance(se, Lit) else min(self.keep(se), self.again(se))
 
     def take(self, se: SE) -> SE:
-        """A value in the last stage."""
+        """Return a value in the last stage."""
         if self.cost(se) < self.again(se):
             name = self.kept.setdefault(se, f"{self.name}_{len(self.kept) + 1}")
             return Var(f"{OWN}{own_value(name)}", prim_of(se))
@@ -160,16 +159,16 @@ class _Points:
         return se
 
     def cells(self) -> tuple[tuple[Name, Prim], ...]:
-        """The blocks that are made for what is kept."""
+        """Return the blocks allocated for kept values."""
         return tuple((n, prim_of(se)) for se, n in self.kept.items() if se not in self.stored)
 
     def stores(self) -> imp.Stms:
-        """A point keeps what nothing else stores."""
+        """Return a point's stores of kept values."""
         values = ((se, name) for se, name in self.kept.items() if se not in self.stored)
         return tuple(imp.Store(n, prim_of(se), self.own, se, self.prov) for se, n in values)
 
     def loads(self) -> imp.Stms:
-        """A point reads what was kept."""
+        """Return a point's loads of kept values."""
         found: list[imp.Stm] = []
         for se, name in self.kept.items():
             store = self.stored.get(se)

@@ -1,8 +1,7 @@
-"""Indices that are a point's own plus constants, kept inside of the points in one way or another.
+"""Recognise stencil indices: a point's own index plus a constant, clamped or wrapped.
 
-Of an index of an array this tells how far it is from the point's, and where it is that at all: the
-stencil of a program says `i + 1`, `min (n - 1) (i + 1)`, `(i + 1) % n`, or asks whether `i` is the
-last one, with 32 or 64 bits.
+Determines the distance of an index from the point's, and where it is exact: programs write `i + 1`,
+`min (n - 1) (i + 1)`, `(i + 1) % n`, or test whether `i` is the last one, with 32 or 64 bits.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ from compiler.ir.sizes import poly_of
 from compiler.ir.walk import map_se
 
 FAR = 16
-"""An index further away than that is none of a stencil."""
+"""Maximum distance of a stencil's index."""
 FITS = Lit((1 << 31) - (1 << 10), "i64")
-"""Indices below it, and what is `FAR` from them, have 32 bits."""
+"""Indices below it, plus `FAR`, fit in 32 bits."""
 Defs = Mapping[Name, imp.Define]
 
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """How far an index is from the point's, `low` to `high`.
+    """Distance of an index from the point's, `low` to `high`.
 
-    `same`: the one constant that it is away wherever there is a point so far away; None if there is
-    no such constant. `plain`: it is that everywhere. `above`, `below`: it is not below 0, or not
-    above the last point, and no further than `low` or `high`. All of that where `needs` hold.
+    `same`: the constant distance wherever a point that far away exists; None if there is none.
+    `plain`: it is exact everywhere. `above`, `below`: it is not below 0, or not above the last
+    point, and at most `low` or `high` away. All of that provided `needs` hold.
     """
 
     low: int
@@ -46,7 +45,7 @@ class Shift:
     needs: tuple[SE, ...] = ()
 
     def moved(self, by: int) -> Shift:
-        """Plus a constant."""
+        """Add a constant."""
         if by == 0:
             return self
         low, high = self.low + by, self.high + by
@@ -62,9 +61,9 @@ HERE = Shift(0, 0, 0, True, True, True)
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """A dimension of points: their `index`, its `size`; `defs` of the kernel's whole numbers.
+    """A dimension of points: `index`, `size`; `defs` are the kernel's integer definitions.
 
-    `known` tells numbers of the host as polynomials.
+    `known` expresses host numbers as polynomials.
     """
 
     index: Name
@@ -73,7 +72,7 @@ class Points:
     known: Callable[[SE], Poly | None] = poly_of
 
     def shift(self, se: SE) -> Shift | None:
-        """How far an expression is from the index; None if nobody knows."""
+        """Return the distance of an expression from the index; None if unknown."""
         match se:
             case Var(name) if name == self.index:
                 return HERE
@@ -100,7 +99,7 @@ class Points:
         return None
 
     def _kept(self, op: str, inner: Shift, bound: SE, at: str) -> Shift | None:
-        """At least, or at most, a bound."""
+        """Apply a lower or upper clamp."""
         if op == "max":
             if not (isinstance(bound, Lit) and int(bound.value) <= 0):
                 return None
@@ -112,7 +111,7 @@ class Points:
         return replace(inner, plain=False, below=True, needs=(*inner.needs, *last))
 
     def _around(self, inner: Shift, size: SE, at: str) -> Shift | None:
-        """Modulo a size."""
+        """Apply a modulus."""
         needs = self._equals(size, self.size, at)
         if needs is None:
             return None
@@ -133,9 +132,9 @@ class Points:
         )
 
     def _equals(self, bound: SE, number: SE, at: str) -> tuple[SE, ...] | None:
-        """What the host asks to know that a bound is a number that the size tells.
+        """Return the condition that a bound equals a number of the size's dimension.
 
-        Nothing, if that can be seen; None if the bound depends on something else.
+        Empty if evident; None if the bound depends on anything else.
         """
         bound = expanded(bound, self.defs)
         wide = bound if at == "i64" else Conv("i32", "i64", bound)
@@ -148,7 +147,7 @@ class Points:
         return (Bin("==", "i64", wide, number),)
 
     def _names(self, se: SE) -> set[Name]:
-        """What a number of the host is computed from, as far as that is known."""
+        """Return the names that a host number depends on, as far as known."""
         found: set[Name] = set()
         for name in reads(se):
             poly = self.known(Var(name, "i64"))
@@ -157,7 +156,7 @@ class Points:
 
 
 def expanded(se: SE, defs: Defs) -> SE:
-    """An expression without the kernel's names for parts of it."""
+    """Expand the kernel's names in an expression."""
 
     def meaning(var: Var) -> SE:
         return expanded(defs[var.name].value, defs) if var.name in defs else var
@@ -170,7 +169,7 @@ def expanded(se: SE, defs: Defs) -> SE:
 
 @dataclass(frozen=True, slots=True)
 class CellPlace:
-    """A cell as `base + row * stride + column`: coordinates as the kernel computes them.
+    """A cell `base + row * stride + column`, with coordinates as the kernel computes them.
 
     Without a second dimension there is no row.
     """
@@ -184,21 +183,21 @@ class CellPlace:
 
 
 class CellPlaces:
-    """Splits the cells that a kernel's points touch, by their last dimensions."""
+    """Splits the accessed cells of a kernel's points by their last dimensions."""
 
     def __init__(self, sides: tuple[Points, ...], data: frozenset[Name]) -> None:
-        """`sides`: one or two dimensions, the outer one first; `data` are names of the kernel.
+        """`sides`: one or two dimensions, outer one first.
 
-        All but those of its dimensions, and of numbers that are computed from these.
+        `data`: names of the kernel except its indices, and numbers computed from these.
         """
         self.sides, self.defs, self.data = sides, sides[0].defs, data
         self.names: dict[SE, Name] = {}
         self.parts: dict[Name, SE] = {}
-        """What is no polynomial, by the names that it has in one."""
+        """Non-polynomial subexpressions, by the names that stand for them."""
         self.uses: dict[Name, frozenset[Name]] = {}
 
     def split(self, at: SE) -> CellPlace | None:
-        """The coordinates of a cell; None if they are no such thing."""
+        """Return the coordinates of a cell; None if it has no such form."""
         poly = self.poly(at)
         if poly is None:
             return None
@@ -239,7 +238,7 @@ class CellPlaces:
         return CellPlace(base, stride, row, at_column, rows.moved(up), columns.moved(along))
 
     def poly(self, se: SE) -> Poly | None:
-        """A polynomial over names, with names for what is none; None if it depends on data."""
+        """Return a polynomial with names for other subexpressions; None if data-dependent."""
         match se:
             case Var(name, "i64"):
                 if name in self.defs:
@@ -257,7 +256,7 @@ class CellPlaces:
         return self.part(se)
 
     def part(self, se: SE) -> Poly | None:
-        """What is no polynomial, by a name."""
+        """Name a non-polynomial subexpression."""
         if se not in self.names:
             uses = frozenset(reads(expanded(se, self.defs)))
             indices = {side.index for side in self.sides}
@@ -270,21 +269,21 @@ class CellPlaces:
         return Poly.var(self.names[se])
 
     def varies(self, se: SE) -> bool:
-        """Whether neighbours differ in it."""
+        """True if the value differs between points."""
         return not reads(se).isdisjoint(side.index for side in self.sides)
 
     def of(self, name: Name) -> frozenset[Name]:
-        """The indices of points that what has this name depends on."""
+        """Return the point indices that a name depends on."""
         if name in self.uses:
             return self.uses[name]
         return frozenset(side.index for side in self.sides if side.index == name)
 
     def exp(self, poly: Poly) -> SE:
-        """A polynomial over names and parts as an expression."""
+        """Return a polynomial over names and parts as an expression."""
         return map_se(poly_exp(poly), lambda var: self.parts.get(var.name, var))
 
     def meaning(self, name: Name) -> SE:
-        """What has this name."""
+        """Return the definition of a name."""
         return self.parts.get(name, Var(name, "i64"))
 
 
@@ -293,7 +292,7 @@ def _moved(se: SE, by: int) -> SE:
 
 
 def _parts(rest: Poly, stride: Poly) -> tuple[int, Poly]:
-    """How many strides there are in a sum, and what is left."""
+    """Split a sum into a multiple of the stride and a remainder."""
     if stride.constant is not None:
         whole = rest.terms.get((), 0)
         rows = (2 * whole + stride.constant) // (2 * stride.constant)

@@ -1,17 +1,19 @@
-"""What only one branch needs is loaded and computed in it, by the threads that come there.
+"""Sink loads and their computations into the only branch that uses them.
 
-A program names what it reads before it asks whether that is needed. Where all uses of a loaded
-value lie in one branch, the other one would fetch it for nothing.
+Source programs bind values before testing whether they are needed. If all uses of a loaded value
+lie in one branch, the other would load it in vain.
 
-Note [Branches]. Those are the branches of an `if`, and the sides of choices in expressions: of
-`c ? x : y`, and what stands behind `&&` and `||`. Choices by the same condition that follow each
-other become one `if`, where that spares a load; they stay what they are where it does not.
+Note [Branches]. These are the branches of an `if`, and alternatives of expressions: of `c ? x : y`,
+and the right operands of `&&` and `
 
-Note [What may move]. A load or a definition moves over what stands between it and the branch: no
-variable that it reads is assigned there, and its cell is not written. A block that the kernel only
-reads (`read_only.py`) may be read later in any case; for another one nothing between may write
-anything. Nothing moves over what threads wait for each other at, or into a loop. What has moved
-lies in front of all else in the branch, in its old order.
+`. Consecutive choices with the same condition become one `if`, where that saves a load; otherwise
+they are unchanged.
+
+Note [What may move]. A load or a definition is moved over the statements before the branch if none
+assigns a variable that it reads, or writes its cell. A block that the kernel only reads
+(`read_only.py`) may always be read later; for others, no statement in between may write anything.
+Nothing is moved over synchronisation, or into a loop. Moved statements come first in the branch, in
+their old order.
 """
 
 from __future__ import annotations
@@ -49,17 +51,17 @@ _CALM = frozenset(
         *(imp.If, imp.For, imp.While, k.Fetch, k.Indices, k.Stride, k.Scope, k.Exit),
     )
 )
-"""What writes no memory, and waits for nobody."""
+"""Statements that neither write memory nor synchronise."""
 
 Side = Literal["then", "orelse"]
 Place = tuple[int, Side]
-"""A branching of a list of statements, by the number of its first one, and one of its branches."""
+"""A branch: index of the branching's first statement in its list, and the side."""
 ANYWHERE: Place = (-1, "then")
 SIDES: tuple[Side, ...] = ("then", "orelse")
 
 
 def sunk(stms: imp.Stms, ctx: Ctx) -> imp.Stms:
-    """The host's statements, with kernels that load what only one branch needs in that branch."""
+    """Sink loads in the kernels that host statements launch."""
     same = at_kernels(stms)
 
     def host(stms: imp.Stms) -> imp.Stms:
@@ -94,7 +96,7 @@ def _launch(launch: k.Launch, same: Same | None, ctx: Ctx) -> k.Launch:
 
 
 def _may_move(stms: imp.Stms, given: Set[Name]) -> bool:
-    """Whether a load of a list stands in front of a branching: without one nothing moves."""
+    """True if a load precedes a branching in the list: otherwise nothing can move."""
     loads = False
     for stm in stms:
         if type(stm) is imp.Load:
@@ -105,20 +107,20 @@ def _may_move(stms: imp.Stms, given: Set[Name]) -> bool:
 
 
 def _chooses(se: SE | None) -> bool:
-    """Whether there is a choice in an expression."""
+    """True if an expression contains a choice."""
     return se is not None and (_choice(se) is not None or any(map(_chooses, se_parts(se))))
 
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """A statement that gives a variable one of two values; `key` tells which choice it was."""
+    """A statement that assigns one of two values; `key` identifies the choice."""
 
     stm: imp.Define | imp.Assign
     choice: Select
     key: int
 
     def branch(self, side: Side) -> imp.Stms:
-        """What it does in a branch."""
+        """Return the statements for one alternative."""
         name, value = self.stm.name, self.choice.then if side == "then" else self.choice.orelse
         is_same = isinstance(value, Var) and value.name == name
         return () if is_same else (imp.Assign(name, value, self.stm.prov),)
@@ -129,7 +131,7 @@ Listed = imp.Stm | _Chosen
 
 @dataclass(frozen=True, slots=True)
 class _Branching:
-    """An `if`, or choices under one condition that follow each other: from `first` up to `end`."""
+    """An `if`, or consecutive choices under one condition: from `first` up to `end`."""
 
     first: int
     end: int
@@ -137,10 +139,10 @@ class _Branching:
 
 
 class _Sinking:
-    """Rewrites the statements of a kernel, and notes which loads have `moved`.
+    """Rewrites the statements of a kernel, and records `moved` loads.
 
-    `constant`: the blocks that it only reads, of all those that it is `given`. At first lists that
-    no load can move in stay: most kernels have no others, and are left as they are.
+    `constant`: blocks that it only reads, of its parameters `given`. In the first pass, lists in
+    which no load can move are skipped: most kernels have no others, and stay as they are.
     """
 
     def __init__(self, ctx: Ctx, constant: Set[Name], given: Set[Name]) -> None:
@@ -152,14 +154,14 @@ class _Sinking:
         self.every = False
 
     def of_all(self) -> _Sinking:
-        """What rewrites all lists, with the names that were made at first."""
+        """Return a pass over all lists, with the names generated before."""
         made = _Sinking(self.ctx, self.constant, self.given)
         made.does, made.every = self.does, True
         made.fresh = chain(self.named, made.fresh)
         return made
 
     def stms(self, stms: imp.Stms) -> imp.Stms:
-        """A list of statements: choices become branches where each of these spares a load."""
+        """Rewrite a list: choices become branches where each of these saves a load."""
         if not self.every and not _may_move(stms, self.given):
             return tuple(map_bodies(stm, self.stms) for stm in stms)
         choices = tuple(self.choices(stms))
@@ -168,7 +170,7 @@ class _Sinking:
         return tuple(map_bodies(stm, self.stms) for stm in stms)
 
     def branched(self, stms: imp.Stms, choices: Sequence[tuple[int, int]]) -> imp.Stms:
-        """The list with what only a branch needs in that branch; `choices` may be branches."""
+        """Sink statements into branches; `choices` may become branches."""
         asked = frozenset(key for _, key in choices)
         while True:
             where = {at for at, key in choices if key in asked}
@@ -194,9 +196,9 @@ class _Sinking:
         return _rebuilt(listed, found, moves) if moves else stms
 
     def choices(self, stms: imp.Stms) -> Iterator[tuple[int, int]]:
-        """The choices that statements make, and those in expressions with loads.
+        """Yield the choices of statements, and those within expressions with loads.
 
-        Each as the number of the statement, and the identity of the choice.
+        Each is the index of the statement, and the id of the choice.
         """
         local: set[Name] = set()
         for at, stm in enumerate(stms):
@@ -218,7 +220,7 @@ class _Sinking:
                     yield at, id(se)
 
     def split(self, stm: imp.Stm, asked: Set[int]) -> list[Listed]:
-        """A statement, behind one for each choice of `asked` within its expression."""
+        """Extract the `asked` choices of a statement's expression into statements before it."""
         made: list[Listed] = []
 
         def pulled(se: SE) -> SE:
@@ -250,7 +252,7 @@ class _Sinking:
         return [stm]
 
     def moves(self, listed: Sequence[Listed], found: dict[int, _Branching]) -> dict[int, Place]:
-        """Which statements move, by their numbers, and where."""
+        """Return the statements that move, by index, with their targets."""
         inside = {at: one for one in found.values() for at in range(one.first, one.end)}
         between = _Between(listed, self.does)
         uses: dict[Name, Place] = {}
@@ -278,7 +280,7 @@ class _Sinking:
         return moves
 
     def may_move(self, stm: imp.Define | imp.Load, between: _Between, at: int, to: int) -> bool:
-        """Whether a statement may run later: see Note [What may move]."""
+        """True if a statement may run later; see Note [What may move]."""
         if isinstance(stm, imp.Define):
             return between.keeps(reads(stm.value), at, to)
         if stm.block not in self.given or not between.keeps(reads(stm.at), at, to):
@@ -288,9 +290,9 @@ class _Sinking:
 
 @dataclass(frozen=True, slots=True)
 class _Deed:
-    """What a statement does, with those inside: what it `uses`, `assigns`, and whether it is calm.
+    """Effects of a statement, nested ones included: `uses`, `assigns`, and whether it is calm.
 
-    One that is calm writes no memory and waits for nobody.
+    A calm statement neither writes memory nor synchronises.
     """
 
     uses: Set[Name]
@@ -299,21 +301,21 @@ class _Deed:
 
 
 class _Does:
-    """What statements do, found out once for each: many lists hold the same ones inside."""
+    """Cached effects of statements: lists share nested statements."""
 
     def __init__(self) -> None:
         self.known: dict[int, tuple[imp.Stm, _Deed]] = {}
-        """By identity, with the statement, so that it stays."""
+        """Entries by id, with the statement to keep it alive."""
 
     def one(self, stm: imp.Stm) -> _Deed:
-        """What a statement does."""
+        """Return the effects of a statement."""
         found = self.known.get(id(stm))
         if found is None:
             found = self.known[id(stm)] = stm, self.found_out(stm)
         return found[1]
 
     def found_out(self, stm: imp.Stm) -> _Deed:
-        """The same, without looking what is known of it."""
+        """Compute the effects of a statement."""
         own = _OwnNames()
         own.visit(stm)
         uses, is_calm = own.scalars, type(stm) in _CALM
@@ -326,7 +328,7 @@ class _Does:
 
 
 class _OwnNames(StmParts):
-    """The `scalars` that a statement uses itself, with the statements `inside` of it."""
+    """The `scalars` that a statement itself uses, and the statements `inside` it."""
 
     parts = PARTS
 
@@ -335,25 +337,25 @@ class _OwnNames(StmParts):
         self.inside: list[imp.Stm] = []
 
     def se(self, se: SE, node: object = None) -> None:
-        """The variables of an expression."""
+        """Record the variables of an expression."""
         se_uses(se, self.scalars.add)
 
     def lmad(self, lmad: Lmad[Poly], node: object = None) -> None:
-        """Those of an LMAD."""
+        """Record the variables of an LMAD."""
         self.scalars |= lmad.names()
 
     def stms(self, stms: imp.Stms, node: object = None) -> None:
-        """Statements inside."""
+        """Record nested statements."""
         self.inside += stms
 
 
 class _Between:
-    """What statements of a list do to variables and memory."""
+    """Effects of a list's statements on variables and memory."""
 
     def __init__(self, listed: Sequence[Listed], does: _Does) -> None:
         self.assigned: dict[Name, list[int]] = {}
         self.writing: list[int] = []
-        """The numbers of those that may write memory, or wait for who does."""
+        """Indices of statements that may write memory, or synchronise."""
         for at, part in enumerate(listed):
             deed = does.one(part.stm if isinstance(part, _Chosen) else part)
             for name in deed.assigns:
@@ -362,28 +364,28 @@ class _Between:
                 self.writing.append(at)
 
     def keeps(self, names: Iterable[Name], at: int, to: int) -> bool:
-        """Whether variables stay what they are behind `at`, up to `to`."""
+        """True if variables are unchanged between statements `at` and `to`."""
         return not any(_any_in(self.assigned.get(name, ()), at, to) for name in names)
 
     def is_calm(self, at: int, to: int) -> bool:
-        """Whether memory stays what it is."""
+        """True if memory is unchanged between statements `at` and `to`."""
         return not _any_in(self.writing, at, to)
 
 
 def _any_in(numbers: Sequence[int], at: int, to: int) -> bool:
-    """Whether there is one between two of a sorted list."""
+    """True if a sorted list has an element strictly between two."""
     return bisect_right(numbers, at) < bisect_left(numbers, to)
 
 
 def _value(stm: imp.Stm) -> SE | None:
-    """The expression of a statement whose choices may become branches."""
+    """Return the expression of a statement whose choices may become branches."""
     if isinstance(stm, imp.Define | imp.Assign | imp.Store) and not isinstance(stm.value, str):
         return stm.value
     return None
 
 
 def _choice(se: SE) -> Select | None:
-    """An expression of which one side is needed, as a choice."""
+    """Return a lazy expression as a choice, or None."""
     match se:
         case Select():
             return se
@@ -395,7 +397,7 @@ def _choice(se: SE) -> Select | None:
 
 
 def _branchings(listed: Sequence[Listed]) -> Iterator[_Branching]:
-    """Those of a list."""
+    """Yield the branchings of a list."""
     at = 0
     while at < len(listed):
         part, first = listed[at], at
@@ -415,7 +417,7 @@ def _branchings(listed: Sequence[Listed]) -> Iterator[_Branching]:
 
 
 def _branch(part: Listed, side: Side) -> imp.Stms:
-    """What a branching does in a branch."""
+    """Return the statements of a branching for one side."""
     if isinstance(part, _Chosen):
         return part.branch(side)
     assert isinstance(part, imp.If)
@@ -425,7 +427,7 @@ def _branch(part: Listed, side: Side) -> imp.Stms:
 def _rebuilt(
     listed: Sequence[Listed], found: dict[int, _Branching], moves: dict[int, Place]
 ) -> imp.Stms:
-    """The list, with what moves in its place."""
+    """Return the list with statements moved."""
     moved: dict[Place, list[imp.Stm]] = {}
     for at in sorted(moves):
         part = listed[at]

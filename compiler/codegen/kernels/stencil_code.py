@@ -1,13 +1,12 @@
-"""Maps whose points read cells around them, as a block of threads runs a tile of them.
+"""Generate tiled stencil kernels: a thread block computes a tile of points.
 
-The threads read a window into shared memory, neighbours along a row, and wait for each other. Then
-each goes through its points, which find in the window what they ask for. Where a point may ask for
-a cell outside of the window, it looks whether it does, and reads that from memory.
+The threads read a window into shared memory, coalesced along a row, and synchronise. Then each
+computes its points from the window. A point that may need a cell outside the window tests for that,
+and reads it from memory.
 
-Note [Equally many rounds]. The threads of a block go equally often through the loop that fills a
-window, past its end as well. A compiler that takes some rounds of a loop together makes those that
-are left over first: threads of a warp that have one round less would be a round ahead of the
-others, and what both fetch of a sector would be fetched twice.
+Note [Equally many rounds]. The threads of a block run the loop that fills a window equally often,
+even past its end. A compiler that unrolls such a loop runs the remaining iterations first: threads
+with one iteration less would be one ahead of the others, and would fetch shared sectors twice.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ AT, ROW, COLUMN = (f"{OWN}{name}" for name in ("at", "row", "column"))
 
 
 def stencil_code(kernel: imp.Kernel, plan: Stencil, threads: int) -> Stms:
-    """What each of so many threads of a block does for a tile."""
+    """Return the code of each of `threads` threads of a block for a tile."""
     views = [
         _View(window, own(window.block, str(number)), plan.axes, kernel.prov)
         for number, window in enumerate(plan.windows)
@@ -51,7 +50,7 @@ def stencil_code(kernel: imp.Kernel, plan: Stencil, threads: int) -> Stms:
 
 
 class _View:
-    """A window of a tile, with a name for what belongs to it."""
+    """A window of a tile, with a name for its variables."""
 
     def __init__(self, window: CellWindow, name: Name, axes: tuple[Axis, ...], prov: Prov) -> None:
         self.window, self.name, self.axes, self.prov = window, name, axes, prov
@@ -63,7 +62,7 @@ class _View:
         self.sides = [side for side in (self.row, self.column) if side is not None]
 
     def filled(self, threads: int) -> Stms:
-        """Read what is in the window. See Note [Equally many rounds]."""
+        """Fill the window; see Note [Equally many rounds]."""
         window, prov, prim = self.window, self.prov, self.window.prim
         first, width = window.asked(self.axes)
         height = window.height(self.axes)
@@ -93,14 +92,14 @@ class _View:
         )
 
     def slot(self, row: SE | None, column: SE) -> SE:
-        """Where a cell of the window is."""
+        """Return the position of a cell in the window."""
         along = sub(column, self.column.first)
         if row is None or self.row is None:
             return along
         return add(mul(sub(row, self.row.first), Lit(self.width, "i64")), along)
 
     def looked(self, stms: Stms) -> Stms:
-        """Statements that look into the window."""
+        """Redirect loads to the window."""
         out: list[Stm] = []
         for stm in stms:
             match stm:
@@ -114,7 +113,7 @@ class _View:
         return tuple(out)
 
     def load(self, load: Load, place: CellPlace) -> Stms:
-        """A load that looks into the window first."""
+        """Return a load that tries the window first."""
         found = replace(load, block=self.tile, at=self.slot(place.row, place.column))
         unsure: list[SE] = []
         for side, at, shift in (
@@ -136,18 +135,18 @@ class _View:
 
 
 class _Side:
-    """The rows or the columns of a window, of which those outside of the points are left out."""
+    """Rows or columns of a window, clipped to the points."""
 
     def __init__(self, name: Name, axis: Axis, ends: tuple[int, int]) -> None:
         self.name, self.axis, self.ends = name, axis, ends
         self.first, self.low, self.high = map(self.end, ("first", "low", "high"))
 
     def end(self, which: str) -> SE:
-        """One of its places."""
+        """Return one of its bounds."""
         return i64(f"{self.name}_{which}")
 
     def bounds(self, prov: Prov) -> Stms:
-        """Its first place, and its first and last cell."""
+        """Define its origin, and its first and last cell."""
         low, high = self.ends
         end = add(first_of(self.axis), Lit(self.axis.points + high, "i64"))
         first = add(first_of(self.axis), Lit(low, "i64"))
@@ -158,13 +157,13 @@ class _Side:
         )
 
     def holds(self, at: SE) -> SE:
-        """Whether a cell is in it."""
+        """Return the condition that it contains a cell."""
         return conjunction((self.from_low(at), self.to_high(at)))
 
     def from_low(self, at: SE) -> SE:
-        """Whether a cell is not before it."""
+        """Return the condition that a cell is not before it."""
         return Bin("<=", "i64", self.low, at)
 
     def to_high(self, at: SE) -> SE:
-        """Whether a cell is not behind it."""
+        """Return the condition that a cell is not after it."""
         return Bin("<", "i64", at, self.high)

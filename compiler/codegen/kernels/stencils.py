@@ -1,20 +1,19 @@
-"""Which maps read cells around each point, so that a block of threads reads them once: the choice.
+"""Select maps that read cells around each point, and plan shared windows for them.
 
-Neighbouring points of a stencil read the same cells: each thread asks for its point's and for those
-around it. A block of threads takes a tile of points, reads the cells of the tile and those around
-it into shared memory, and its points find them there. `stencil_code.py` writes that.
+Adjacent points of a stencil read the same cells. A thread block takes a tile of points, reads the
+cells of the tile and around it into shared memory, and its points find them there.
+`stencil_code.py` generates the code.
 
-Note [A window]. The cells of the array that a tile's points may ask for are its window: those of
-the points themselves, and some more on each side, but for those that lie outside of the points. A
-point that asks for a cell outside of the window, as at an edge where indices start again, reads it
-from memory as before: so what is in the window has to be right, and need not be all. It is:
-
-- a cell of the window is one that some point reads, whatever else it does: its own point, or points
-  on both sides of it, of which there is one. So it is there, and has been written;
-- no point writes to the array, also not under another name (`same_blocks.py`), so that it does not
-  matter when the cell is read;
-- where an index is kept between bounds, or starts again, the host asks whether these are those of
-  the points before it launches this kernel, unless it can be seen. The other one has no windows.
+Note [A window]. The window of a tile are the cells that its points may read: those of the points,
+and some more on each side, clipped to the points. A point that needs a cell outside the window, for
+example where indices wrap around, reads it from memory as before: the window must be correct, not
+complete. It is correct:
+- a cell of the window is read by some point in any case: its own point, or the points
+  on both sides of it, of which there is one. So it exists, and has been written;
+- no point writes to the array, under any alias (`same_blocks.py`), so that the time of reading
+  does not matter;
+- where an index is clamped or wrapped, the host tests that the bounds are those of the points
+  before it launches this kernel, unless that is evident. The alternative kernel has no windows.
 """
 
 from __future__ import annotations
@@ -41,19 +40,19 @@ from compiler.ir.sizes import poly_of
 
 STENCILS = Rule("kernels/stencils", "A block of threads reads the cells around its points once.")
 SECTOR = 32
-"""Bytes that are fetched at once."""
+"""Bytes fetched at once."""
 WIDTHS = (32, 64, 128)
-"""Points of a row of a tile."""
+"""Points per row of a tile."""
 EACH = 4
-"""Points of a thread, so that fewer cells around a tile come to each."""
+"""Points per thread, so that border cells are amortised."""
 
 
 @dataclass(frozen=True, slots=True)
 class CellWindow:
     """Cells of a block that a tile reads once: `base + row * stride + column`.
 
-    `rows` and `columns`: the first and the last one, from a tile's first and last points on.
-    `places`: the loads that look into it, by the names that they define.
+    `rows` and `columns`: offsets of the first and last ones from the tile's first and last points.
+    `places`: the loads redirected to it, by the names that they define.
     """
 
     block: Name
@@ -65,34 +64,34 @@ class CellWindow:
     places: dict[Name, CellPlace]
 
     def near(self, axes: tuple[Axis, ...]) -> bool:
-        """Whether no cell is further away than half of a tile."""
+        """True if no cell is further away than half of a tile."""
         ends = (self.rows, self.columns)[-len(axes) :]
         return all(
             2 * max(-low, high) <= axis.points for axis, (low, high) in zip(axes, ends, strict=True)
         )
 
     def height(self, axes: tuple[Axis, ...]) -> int:
-        """Rows of the window."""
+        """Return the rows of the window."""
         points = axes[0].points if len(axes) > 1 else 1
         return points + self.rows[1] - self.rows[0]
 
     def width(self, axes: tuple[Axis, ...]) -> int:
-        """Cells of a row."""
+        """Return the cells of a row."""
         return axes[-1].points + self.columns[1] - self.columns[0]
 
     def asked(self, axes: tuple[Axis, ...]) -> tuple[int, int]:
-        """Its first column and how many there are with those that share their sectors."""
+        """Return the first column and the number of columns, rounded to whole sectors."""
         unit = SECTOR // BYTES[self.prim]
         first = self.columns[0] // unit * unit
         end = -((axes[-1].points + self.columns[1]) // -unit) * unit
         return first, end - first
 
     def bytes(self, axes: tuple[Axis, ...]) -> int:
-        """Of shared memory."""
+        """Return the bytes of shared memory."""
         return self.height(axes) * self.width(axes) * BYTES[self.prim]
 
     def sectors(self, axes: tuple[Axis, ...]) -> Fraction:
-        """That it takes to fill it, for as many points as a warp has lanes."""
+        """Return the sectors fetched to fill it, per warp-size number of points."""
         _, width = self.asked(axes)
         count = self.height(axes) * width * BYTES[self.prim] // SECTOR
         points = axes[-1].points * (axes[0].points if len(axes) > 1 else 1)
@@ -101,9 +100,9 @@ class CellWindow:
 
 @dataclass(frozen=True, slots=True)
 class Stencil:
-    """A tile of points with its windows. The host asks for `needs` first.
+    """A tile of points with its windows, valid if `needs` hold at launch.
 
-    `before` and `after`: sectors for as many points as a warp has lanes.
+    `before` and `after`: sectors per warp-size number of points.
     """
 
     axes: tuple[Axis, ...]
@@ -114,7 +113,7 @@ class Stencil:
 
     @property
     def large(self) -> tuple[SE, ...]:
-        """What holds where it is worth while."""
+        """Conditions under which it pays."""
         least = [Bin("<=", "i64", Lit(axis.points, "i64"), axis.size) for axis in self.axes]
         return (*least, *self.needs)
 
@@ -122,9 +121,9 @@ class Stencil:
 def stencil(
     kernel: imp.Kernel, target: Target, same: Same | None, known: Mapping[Name, Poly]
 ) -> Outcome[Stencil]:
-    """How a map's points share what they read around them; None where they read no such thing.
+    """Plan the shared reads of a map's points; None if there are none.
 
-    `same`: which blocks may be the same; None if nobody knows. `known`: numbers of the host.
+    `same`: blocks that may be equal; None if unknown. `known`: host numbers as polynomials.
     """
     if kernel.per_block or same is None:
         return None
@@ -153,7 +152,7 @@ def stencil(
 
 
 def _shifted(places: dict[Name, CellPlace]) -> bool:
-    """Whether loads are at different distances from their points."""
+    """True if loads have different distances from their points."""
     return (
         len({(p.rows.low, p.rows.high, p.columns.low, p.columns.high) for p in places.values()}) > 1
     )
@@ -177,7 +176,7 @@ def _window(
 def _best(
     kernel: imp.Kernel, threads: int, windows: tuple[CellWindow, ...], found: _Found
 ) -> Outcome[Stencil]:
-    """The tile that takes the fewest sectors, with the windows that there is room for."""
+    """Return the tile with the fewest sectors, with the windows that fit."""
     plans = []
     for axes in _tiles(kernel, threads):
         chosen: list[CellWindow] = []
@@ -204,7 +203,7 @@ def _best(
 
 
 def _tiles(kernel: imp.Kernel, threads: int) -> Iterator[tuple[Axis, ...]]:
-    """The tiles that there may be, of 1,024 points."""
+    """Yield the possible tiles, of 1,024 points."""
     *outer, last = kernel.dims
     if not outer:
         yield (Axis(*last, threads, EACH),)
@@ -214,7 +213,7 @@ def _tiles(kernel: imp.Kernel, threads: int) -> Iterator[tuple[Axis, ...]]:
 
 
 def _small(axes: tuple[Axis, ...]) -> bool:
-    """Whether there are fewer points than in a tile, in any case."""
+    """True if there are certainly fewer points than in a tile."""
     return any(isinstance(a.size, Lit) and int(a.size.value) < a.points for a in axes)
 
 
@@ -235,7 +234,7 @@ def _because(plan: Stencil) -> str:
 
 
 class _Found:
-    """What a kernel's points read."""
+    """Loads of a kernel's points."""
 
     def __init__(self, kernel: imp.Kernel, known: Mapping[Name, Poly]) -> None:
         self.kernel = kernel
@@ -260,7 +259,7 @@ class _Found:
                     self.loads[stm.name], self.split[stm.name] = stm, place
 
     def groups(self) -> Iterator[tuple[tuple[Name, Prim, Poly, Poly], dict[Name, CellPlace]]]:
-        """The loads that look into one window."""
+        """Yield the loads that share a window."""
         found: dict[tuple[Name, Prim, Poly, Poly], dict[Name, CellPlace]] = {}
         for name, place in self.split.items():
             load = self.loads[name]
@@ -269,18 +268,18 @@ class _Found:
         yield from found.items()
 
     def meaning(self, poly: Poly) -> SE:
-        """A polynomial over names and parts."""
+        """Return a polynomial over names and parts as an expression."""
         return self.places.exp(poly)
 
     def covered(self, places: dict[Name, CellPlace]) -> bool:
-        """Whether each cell of a window is read by some point, whatever this does."""
+        """True if each cell of a window is read by some point in any case."""
         sure, _ = self.sure(self.kernel.body, places)
         return any((-up, -along) in sure and 0 in (up, along) for up, along in sure)
 
     def sure(
         self, stms: imp.Stms, places: dict[Name, CellPlace]
     ) -> tuple[set[tuple[int, int]], bool]:
-        """How far from a point cells are that it reads in any case; whether it goes on then."""
+        """Return the offsets of unconditionally read cells, and whether control continues."""
         found: set[tuple[int, int]] = set()
         for stm in stms:
             match stm:
@@ -299,7 +298,7 @@ class _Found:
         return found, True
 
     def cost(self, places: dict[Name, CellPlace]) -> Fraction:
-        """Sectors that loads fetch for a warp."""
+        """Return the sectors that loads fetch per warp."""
         return self._cost(self.kernel.body, places)
 
     def _cost(self, stms: imp.Stms, places: dict[Name, CellPlace]) -> Fraction:

@@ -1,10 +1,10 @@
-"""Reductions and scans of many very short segments: a thread for each, which shares nothing.
+"""Reductions and scans of many very short segments: one thread each, without communication.
 
-A lane for each element would do little but find out which element it has, and shuffle. So a block
-of threads takes as many segments as it has threads, and reads them into shared memory, neighbours
-neighbouring cells; there each thread goes through a segment of its own. How far apart segments lie
-there is odd, so that the same elements of all of them lie in different banks. A thread that reads
-has the same place in all segments that it reads from: it divides once.
+With a lane per element, index arithmetic and shuffles would dominate. So a thread block takes as
+many segments as it has threads, and reads them into shared memory, coalesced; there each thread
+processes its own segment. The pitch of segments is odd, so that equal elements of all of them lie
+in different banks. A reading thread has the same position in all segments that it reads from, so
+that it divides once.
 """
 
 from __future__ import annotations
@@ -57,19 +57,19 @@ THREAD_ROWS = Rule(
     limits=(MANY,),
 )
 FEWEST = 3
-"""Elements of the longest segment for which it is worth while."""
+"""Minimum length of the longest segment for which it pays."""
 FIRST, ROW, ROWS, TOP, APART = (f"{OWN}{name}" for name in ("first", "row", "rows", "top", "apart"))
 
 
 class Short(NamedTuple):
-    """The longest segments for which there is room in shared memory, and where it is done."""
+    """Maximum segment length that fits in shared memory, and the condition for its use."""
 
     longest: int
     where: SE
 
 
 def thread_rows(kernel: Kernel, folds: Sequence[Fold], target: Target, many: int) -> Outcome[Short]:
-    """Up to how many elements segments have a thread each, of `many` or more."""
+    """Choose the maximum length of segments with a thread each, for at least `many`."""
     scan = isinstance(kernel.work, ScanWork)
     width = sum(BYTES[prim] for prim, _ in arrays(folds, in_tile(folds, scan)).values())
     longest = (TILE_BYTES // (target.threads * max(1, width)) - 1) | 1
@@ -90,9 +90,9 @@ def thread_rows(kernel: Kernel, folds: Sequence[Fold], target: Target, many: int
 def thread_row_code(
     kernel: Kernel, folds: Sequence[Fold], longest: int, threads: int
 ) -> tuple[Stms, SE]:
-    """What one of so many threads of a block does, and how many blocks there are.
+    """Return the code of one of `threads` threads of a block, and the number of blocks.
 
-    Segments have `longest` elements at most.
+    Segments have at most `longest` elements.
     """
     prov, scan = kernel.prov, isinstance(kernel.work, ScanWork)
     *outer, (index, size) = kernel.dims

@@ -1,4 +1,4 @@
-"""What one thread runs: statements of IMP without inner kernels, and which point it is for."""
+"""Code of a single thread: IMP without inner kernels, and the choice of its point."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ POINT = f"{OWN}point"
 
 
 def i64(name: Name) -> SE:
-    """A variable that counts threads, points or cells."""
+    """Return an i64 variable that counts threads, points or cells."""
     return Var(name, "i64")
 
 
 FIRST: SE = Bin("==", "i64", i64(THREAD), ZERO)
-"""Whether this is the thread that works for all of its block."""
+"""True in the thread that works on behalf of its block."""
 
 
 def is_local(stm: Alloc) -> bool:
-    """Whether a thread's block is of constant, small size."""
+    """True for a thread's block of constant, small size."""
     return isinstance(stm.count, Lit) and int(stm.count.value) * BYTES[stm.prim] <= PRIVATE_BYTES
 
 
 def thread_code(stms: Stms) -> Stms:
-    """What one thread runs on its own: inner kernels and copies are loops."""
+    """Return the code of a single thread: inner kernels and copies become loops."""
     out: list[Stm] = []
     for stm in stms:
         match stm:
@@ -57,14 +57,14 @@ def thread_code(stms: Stms) -> Stms:
 
 
 def private(stm: Alloc) -> Alloc:
-    """A thread's own block. Raises Limitation if it is not small."""
+    """Return a private block. Raises Limitation if it is not small."""
     if not is_local(stm):
         raise _unsupported(stm, "a thread's own array whose size is not a small constant")
     return stm
 
 
 def shared(stm: Alloc) -> Alloc:
-    """A block that a block of threads shares. Raises Limitation if it was to be a thread's own."""
+    """Return a shared block. Raises Limitation for a private one of variable size."""
     if not isinstance(stm.count, Lit) and stm.space != "shared":
         raise _unsupported(stm, "a shared array whose size is not a constant")
     return replace(stm, space="shared")
@@ -77,19 +77,19 @@ def _unsupported(stm: Alloc, what: str) -> Limitation:
 
 
 def point(stms: Stms) -> Scope:
-    """What a thread does for one point."""
+    """Return the code of a thread for one point."""
     return Scope(thread_code(stms), point=True)
 
 
 def all_points(kernel: Kernel) -> Stms:
-    """The points of an inner map over the threads of a block."""
+    """Distribute the points of an inner map over the threads of a block."""
     total = product([size for _, size in kernel.dims])
     body = (k.Indices(kernel.dims, i64(POINT)), point(kernel.body))
     return (k.Stride(POINT, "i64", i64(THREAD), total, "+", i64(THREADS), body, kernel.prov),)
 
 
 def own_point(kernel: Kernel) -> Stms:
-    """Which point a thread is for: that with its number, if there is one."""
+    """Define a thread's point: that of its number, if it exists."""
     prov = kernel.prov
     total = product([size for _, size in kernel.dims])
     return (

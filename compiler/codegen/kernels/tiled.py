@@ -1,14 +1,11 @@
-"""Maps whose points share what they read in a loop, as a block of threads runs a tile of them.
+"""Generate code for tiled maps, whose points share operands in a loop.
 
-Note [A tile]. Of the loop's steps, some at a time:
-
-- the threads read what the tile's points need, neighbours along the cells of memory, into shared
-  memory; a step's numbers lie together there, and a few cells on from those of the step before, so
-  that neither way of reading them meets the same bank twice;
-- each thread goes through these steps for all of its points, whose variables are arrays of its own
-  that lie in registers, since their indices are known where the loops over them are unrolled.
-
-Each point combines what it reads in the order of the loop, as it would alone.
+Note [A tile]. For some steps of the loop at a time:
+- the threads read the operands of the tile's points, coalesced, into shared memory; operands
+  of a step are contiguous there, with a pitch that avoids bank conflicts in both directions;
+- each thread performs these steps for all of its points, whose variables are private arrays
+  in registers, since loops over them are unrolled and indices constant.
+Each point combines its operands in the order of the loop, as it would alone.
 """
 
 from __future__ import annotations
@@ -33,12 +30,12 @@ STEP, START, COLUMN, AT = (f"{OWN}{name}" for name in ("step", "start", "column"
 
 
 def tile_count(kernel: imp.Kernel, axes: Sequence[Axis]) -> SE:
-    """How many tiles there are."""
+    """Return the number of tiles."""
     return product([size for _, size in _tiles(kernel, axes)])
 
 
 def of_block(kernel: imp.Kernel, axes: Sequence[Axis]) -> Stms:
-    """Which tile a block of threads has, and which of its points each thread, as indices."""
+    """Define a block's tile, and each thread's position in it, as indices."""
     places = tuple((own(a.index, "thread"), Lit(a.threads, "i64")) for a in axes)
     return (
         k.Indices(_tiles(kernel, axes), i64(BLOCK), kernel.prov),
@@ -58,18 +55,18 @@ def _tiles(kernel: imp.Kernel, axes: Sequence[Axis]) -> tuple[tuple[Name, SE], .
 
 
 def tiled_code(kernel: imp.Kernel, plan: Tiling) -> Stms:
-    """What each thread of a block does for its points of a tile."""
+    """Return the code of each thread of a block for its points of a tile."""
     return _Writer(kernel, plan).code()
 
 
 class _Writer:
-    """Writes what a thread does."""
+    """Generates the code of a thread."""
 
     def __init__(self, kernel: imp.Kernel, plan: Tiling) -> None:
         self.kernel, self.plan, self.prov = kernel, plan, kernel.prov
 
     def code(self) -> Stms:
-        """All of it."""
+        """Return the whole code."""
         plan, prov = self.plan, self.prov
         code: list[Stm] = [*of_block(self.kernel, plan.axes), *plan.head]
         for one in plan.shared:
@@ -92,28 +89,28 @@ class _Writer:
     # --- points ------------------------------------------------------------------------------
 
     def points(self, body: Stms, axes: Iterable[Axis] | None = None, outside: Stms = ()) -> Stms:
-        """`body` for all points of a thread; `outside` once for each along the outermost axis."""
+        """Run `body` for all points of a thread; `outside` once per outermost position."""
         return turns(body, self.plan.axes if axes is None else axes, self.prov, outside)
 
     def slot(self) -> SE:
-        """Where a point's variables are in the thread's arrays."""
+        """Return the position of a point's variables in the private arrays."""
         axes = self.plan.axes
         return row_major(list(map(_number, axes)), [Lit(axis.each, "i64") for axis in axes])
 
     def index(self, axis: Axis, along: SE) -> Define:
-        """An index of a tile's point; if that is not there, of the last one there is."""
+        """Define a point's index, clamped to the last existing one."""
         at = minimum(add(first_of(axis), along), sub(axis.size, ONE))
         return Define(axis.index, "i64", at, self.prov)
 
     def point(self, stms: Stms, step: bool = False) -> Stms:
-        """The indices that statements need, and what is computed from them."""
+        """Define the indices, and derived scalars, that statements need."""
         defs, names = self.plan.needed(needs(stms))
         indices = [self.index(axis, _along(axis)) for axis in self.plan.axes if axis.index in names]
         steps = [self.step()] if step and self.plan.loop.index in names else []
         return (*indices, *steps, *defs, *stms)
 
     def kept(self, stms: Stms) -> tuple[Stms, Stms]:
-        """The variables that statements use, from the thread's arrays, and those that go back."""
+        """Load the variables that statements use from private arrays, and store changed ones."""
         names, changed = needs(stms), assigned(stms)
         get: list[Stm] = []
         put: list[Stm] = []
@@ -127,14 +124,14 @@ class _Writer:
         return tuple(get), tuple(put)
 
     def keep(self, name: Name) -> Store:
-        """A variable goes into the thread's array."""
+        """Store a variable in the private array."""
         prim = self.plan.kept[name]
         return Store(own(name, "own"), prim, self.slot(), Var(name, prim), self.prov)
 
     # --- the three parts ---------------------------------------------------------------------
 
     def first(self) -> Stms:
-        """What stands before the loop."""
+        """Return the code before the loop."""
         before = self.plan.before
         if not before:
             return ()
@@ -142,14 +139,14 @@ class _Writer:
         return _alone(self.points((*self.point(thread_code(before)), *puts)), self.prov)
 
     def last(self) -> Stms:
-        """What stands behind the loop, for points that are there."""
+        """Return the code after the loop, for existing points."""
         plan = self.plan
         get, _ = self.kept(plan.after)
         defs, _ = plan.needed(needs(plan.after))
         return each_point((*defs, *get, point(plan.after)), plan.axes, self.prov)
 
     def steps(self) -> Stm:
-        """Some steps of the loop at a time: read for all of them, then compute."""
+        """Return the loop over groups of steps: read operands, then compute."""
         plan, prov = self.plan, self.prov
         groups: dict[tuple[Axis | None, bool], list[Shared]] = {}
         for one in plan.shared:
@@ -161,18 +158,18 @@ class _Writer:
         return k.Stride(START, "i64", ZERO, self.bound(), "+", by, turn, prov)
 
     def bound(self) -> SE:
-        """How many steps there are."""
+        """Return the number of steps."""
         loop = self.plan.loop
         return loop.bound if loop.prim == "i64" else Conv(loop.prim, "i64", loop.bound)
 
     def step(self) -> Define:
-        """The loop's index."""
+        """Define the loop's index."""
         loop, at = self.plan.loop, add(i64(START), i64(STEP))
         value = at if loop.prim == "i64" else Conv("i64", loop.prim, at)
         return Define(loop.index, loop.prim, value, self.prov)
 
     def read(self, loads: list[Shared]) -> Stm:
-        """Read what some steps need by loads that neighbours do in the same way."""
+        """Read operands of some steps, by loads with the same access pattern."""
         plan, prov = self.plan, self.prov
         side, width, along = loads[0].side, loads[0].width, loads[0].along_steps
         dims = ((COLUMN, Lit(width, "i64")), (STEP, Lit(plan.steps, "i64")))
@@ -195,13 +192,13 @@ class _Writer:
         return k.Stride(AT, "i64", i64(THREAD), cells, "+", i64(THREADS), code, prov)
 
     def inner(self) -> list[Shared]:
-        """What a thread keeps of a step for all points along the innermost axis."""
+        """Return the operands that a thread keeps for all points along the innermost axis."""
         axis = self.plan.axes[-1]
         many = len(self.plan.axes) > 1 and axis.each > 1
         return [one for one in self.plan.shared if one.side == axis and many]
 
     def compute(self) -> Stms:
-        """A step of all points of a thread."""
+        """Return a step of all points of a thread."""
         plan, inner = self.plan, self.inner()
         once: list[Stm] = []
         outer: list[Stm] = []
@@ -230,19 +227,19 @@ class _Writer:
 
 
 def first_of(axis: Axis) -> SE:
-    """The index of a tile's first point."""
+    """Return the index of a tile's first point."""
     return mul(i64(own(axis.index, "tile")), Lit(axis.points, "i64"))
 
 
 def each_point(body: Stms, axes: Sequence[Axis], prov: Prov) -> Stms:
-    """`body` for all points of a thread that are there, whose indices it has."""
+    """Run `body` for all existing points of a thread, with their indices."""
     there = conjunction(Bin("<", "i64", i64(axis.index), axis.size) for axis in axes)
     indices = [Define(a.index, "i64", add(first_of(a), _along(a)), prov) for a in axes]
     return _alone(turns((*indices, If(there, body, (), prov)), axes, prov), prov)
 
 
 def turns(body: Stms, axes: Iterable[Axis], prov: Prov, outside: Stms = ()) -> Stms:
-    """`body` for all points of a thread; `outside` once for each along the outermost axis."""
+    """Run `body` for all points of a thread; `outside` once per outermost position."""
     for at, axis in reversed(list(enumerate(axes))):
         if at == 0:
             body = (*outside, *body)
@@ -252,13 +249,13 @@ def turns(body: Stms, axes: Iterable[Axis], prov: Prov, outside: Stms = ()) -> S
 
 
 def _alone(stms: Stms, prov: Prov) -> Stms:
-    """Statements whose names are their own, as those of a loop are."""
+    """Wrap statements in a scope, unless they are a single loop."""
     is_loop = len(stms) == 1 and isinstance(stms[0], For)
     return stms if is_loop else (Scope(stms, prov=prov),)
 
 
 def _turn(axis: Axis) -> Name:
-    """Which of a thread's points along an axis."""
+    """Return the name of a thread's point number along an axis."""
     return own(axis.index, "turn")
 
 
@@ -267,7 +264,7 @@ def _number(axis: Axis) -> SE:
 
 
 def _along(axis: Axis) -> SE:
-    """A thread's point along the side of its tile: `Axis.together` says which one."""
+    """Return a thread's point along a side of the tile, according to `Axis.together`."""
     first = i64(own(axis.index, "thread"))
     if axis.together:
         return add(mul(first, Lit(axis.each, "i64")), _number(axis))

@@ -1,14 +1,12 @@
-"""Which maps a block of threads does together, tile by tile: the choice, for `tiled.py` to write.
+"""Select maps for tiling by thread blocks, and plan the tiles (`tiled.py` generates the code).
 
 The points of a matrix product read rows and columns in a loop, and each number is read by as many
-points as there are columns or rows. A block of threads takes a tile of points: two dimensions
-whose operands each depend on one of them, or one dimension that none depends on. Its threads read
-what the tile needs for some steps of the loop into shared memory, and each keeps several points'
-variables.
+points as there are columns or rows. A thread block takes a tile of points: two dimensions whose
+operands each depend on one of them, or one dimension that no operand depends on. Its threads read
+the operands of some steps into shared memory, and each keeps the variables of several points.
 
-What the threads of a tile read is cut from the loop's own loads, so it is what some point reads: an
-index that sticks out of the last tile is taken for the last one there is (`min`), and only what
-comes behind the loop is left out for it.
+The tile's reads are the loop's own loads, so each is one that some point performs: an index beyond
+the last tile is clamped (`min`), and only the code after the loop is skipped for it.
 """
 
 from __future__ import annotations
@@ -32,27 +30,27 @@ from compiler.ir.sizes import poly_of
 
 TILED = Rule("kernels/tiled", "The points of a tile share what they read in a loop.")
 SQUARE = 16
-"""Threads along each side of a tile of two dimensions."""
+"""Threads along each side of a two-dimensional tile."""
 LEAST = 32
-"""Points along a side from which on a tile is worth while: fewer leave most threads idle."""
+"""Minimum points along a side: fewer leave most threads idle."""
 LEAST_LINE = 128
-"""The same for a tile of one dimension."""
+"""Minimum points of a one-dimensional tile."""
 ROOM = 24 << 10
-"""Bytes of shared memory for what a tile reads at a time."""
+"""Bytes of shared memory for the operands of a tile."""
 READ_AT_ONCE = 16
-"""Bytes of shared memory that one instruction reads."""
+"""Bytes of shared memory read by one instruction."""
 OWN_BYTES = 384
-"""Bytes that a thread keeps for its points: 96 of its registers."""
+"""Bytes that a thread keeps for its points: 96 registers."""
 MOST_CODE = 1024
-"""Statements of a thread, where each stands as often as the thread has points."""
+"""Maximum statements of a thread, unrolled over its points."""
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A dimension of a tile: its `index` and `size`, how many threads, and points of each.
+    """A dimension of a tile: its `index` and `size`, the threads, and the points of each.
 
-    `together`: those of a thread follow each other, so that it reads several numbers at once; else
-    neighbouring threads have neighbouring points.
+    `together`: a thread's points are consecutive, so that it reads several numbers at once; else
+    adjacent threads have adjacent points.
     """
 
     index: Name
@@ -63,13 +61,13 @@ class Axis:
 
     @property
     def points(self) -> int:
-        """The length of the tile's side."""
+        """Length of the tile's side."""
         return self.threads * self.each
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """A load of the loop: the axis that it depends on, and whether neighbours follow the loop."""
+    """A load of the loop: the axis it depends on, and whether it is contiguous along the loop."""
 
     load: imp.Load
     side: Axis | None
@@ -77,12 +75,12 @@ class Shared:
 
     @property
     def width(self) -> int:
-        """Numbers for each step."""
+        """Numbers per step."""
         return self.side.points if self.side else 1
 
     @property
     def pitch(self) -> int:
-        """Cells for each step: those of a column lie in different banks."""
+        """Cells per step, padded against bank conflicts."""
         if not self.side:
             return 1
         apart = READ_AT_ONCE if self.side.together else 4
@@ -91,11 +89,11 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """How a map is cut: `axes` of a tile, outermost first, and `steps` of the loop at a time.
+    """A tiling of a map: `axes` of a tile, outermost first, and `steps` of the loop at a time.
 
-    `head` is the same for all points of a tile, `before` what else the loop needs, `after` the
-    rest. `kept` are variables that points have from one part to the next. `defs` are scalars of
-    indices, which are computed where they are needed.
+    `head` is uniform over a tile, `before` the other inputs of the loop, `after` the rest. `kept`
+    are variables that live across these parts. `defs` are scalars computed from indices, recomputed
+    where needed.
     """
 
     axes: tuple[Axis, ...]
@@ -117,7 +115,7 @@ class Tiling:
         return count
 
     def needed(self, names: Iterable[Name]) -> tuple[imp.Stms, set[Name]]:
-        """The definitions behind `names`, in order, and all names that are needed then."""
+        """Return the definitions that `names` depend on, in order, and all names then needed."""
         wanted = set(names)
         found: list[imp.Stm] = []
         for name, stm in reversed(self.defs.items()):
@@ -128,7 +126,7 @@ class Tiling:
 
 
 def tiling(kernel: imp.Kernel, target: Target) -> Outcome[Tiling]:
-    """How a map over points is cut into tiles, if its points read the same in a loop."""
+    """Plan the tiling of a map whose points share operands in a loop."""
     if kernel.per_block or target.threads != SQUARE * SQUARE:
         return None
     missed: Missed | None = None
@@ -147,7 +145,7 @@ def tiling(kernel: imp.Kernel, target: Target) -> Outcome[Tiling]:
 
 
 def _shares(kernel: imp.Kernel, loop: imp.For, bound: set[Name]) -> bool:
-    """Whether a load of a loop is the same for points that differ in one index alone.
+    """True if a load of a loop is equal for points that differ in one index alone.
 
     `bound`: all names of the kernel's body.
     """
@@ -162,14 +160,14 @@ def _shares(kernel: imp.Kernel, loop: imp.For, bound: set[Name]) -> bool:
 
 
 def _sides(kernel: imp.Kernel) -> list[tuple[int, ...]]:
-    """The dimensions that a tile may have, those first whose results lie together."""
+    """Return candidate dimensions of a tile, those with contiguous results first."""
     numbers = range(len(kernel.dims))[::-1]
     pairs = [(y, x) for x in numbers for y in numbers if y != x]
     return [*pairs, (len(kernel.dims) - 1,)]
 
 
 def _score(plan: Tiling) -> int:
-    """Both sides shared is best, then one long side, then one of two."""
+    """Rank plans: two shared sides, then one long side, then one of two."""
     sides = {one.side.index for one in plan.shared if one.side}
     return 3 if len(sides) == 2 else 2 if len(plan.axes) == 1 else 1
 
@@ -187,7 +185,7 @@ def _because(plan: Tiling) -> str:
 
 
 def _loads(plan: Tiling) -> tuple[int, Fraction]:
-    """Loads from memory for each point and step, without tiles and with them."""
+    """Return the loads from memory per point and step, without and with tiles."""
     after = Fraction(sum(one.width for one in plan.shared), plan.points)
     return len(plan.shared), after
 
@@ -203,7 +201,7 @@ def _numbers(plan: Tiling) -> tuple[tuple[str, str], ...]:
 def _try(
     kernel: imp.Kernel, at: int, loop: imp.For, sides: tuple[int, ...]
 ) -> Tiling | Missed | None:
-    """A tile of those dimensions for the loop at `at` of the body; or why there is none."""
+    """Plan a tile of those dimensions for the loop at `at` of the body; or return the reason."""
     dims = [kernel.dims[side] for side in sides]
     tile = {name for name, _ in dims}
     if _changes(loop.body):
@@ -248,7 +246,7 @@ def _sized(
     kept: dict[Name, Prim],
     defs: dict[Name, imp.Define],
 ) -> Tiling | Missed:
-    """As many points for each thread as its registers hold, and steps as shared memory does."""
+    """Choose points per thread by registers, and steps by shared memory."""
     line = len(dims) == 1
     head, before, after = parts
     words = sum(BYTES[prim] for prim in kept.values())
@@ -283,7 +281,7 @@ def _least(sides: int) -> int:
 
 
 def worth(plan: Tiling) -> list[SE]:
-    """What holds where tiles are worth while; nothing, if that is known."""
+    """Return the conditions under which tiles pay; none if that is known."""
     least = Lit(_least(len(plan.axes)), "i64")
     return [Bin("<=", "i64", least, a.size) for a in plan.axes if not isinstance(a.size, Lit)]
 
@@ -292,12 +290,12 @@ def worth(plan: Tiling) -> list[SE]:
 
 
 class _Changes(StmParts):
-    """Whether statements do anything that another thread, or a second time, may not do."""
+    """Detects effects that another thread, or a repetition, must not have."""
 
     found = False
 
     def visit(self, node: object) -> None:
-        """All but scalars, loads and control."""
+        """Flag anything but scalars, loads and control flow."""
         quiet = imp.Define | imp.Declare | imp.Assign | imp.Load | imp.If | imp.For | imp.While
         self.found = self.found or not isinstance(node, quiet)
         if not self.found:
@@ -311,44 +309,44 @@ def _changes(stms: imp.Stms) -> bool:
 
 
 def needs(stms: imp.Stms) -> set[Name]:
-    """The names that statements use and do not define, and those that they assign."""
+    """Return the free names of statements, and those that they assign."""
     uses = FreeNames()
     uses.stms(stms)
     return ({*uses.scalars, *uses.blocks} | assigned(stms)) - uses.bound
 
 
 class _Bound(StmParts):
-    """The names that statements bind; expressions are passed by."""
+    """Collects bound names; skips expressions."""
 
     def __init__(self) -> None:
         self.names: set[Name] = set()
 
     def bind(self, name: Name, node: object) -> None:
-        """A name."""
+        """Record a name."""
         self.names.add(name)
 
 
 class _Reads(StmParts):
-    """How often statements read a cell, also inside of others."""
+    """Counts reads of cells, nested ones included."""
 
     count = 0
 
     def reads(self, name: Name, node: object) -> None:
-        """A cell."""
+        """Count a read."""
         self.count += 1
 
 
 def bound_names(stms: imp.Stms) -> set[Name]:
-    """All names that statements bind, also inside of others."""
+    """Return all names that statements bind, nested ones included."""
     found = _Bound()
     found.stms(stms)
     return found.names
 
 
 def _sliced(stms: imp.Stms, loop: imp.For) -> tuple[imp.Stms, imp.Stms]:
-    """What the loop needs of what stands in front of it, and the rest, which may come later.
+    """Split the statements before a loop into its dependences and the rest, which moves after it.
 
-    What reads a variable that is changed behind it, in the loop or in front, stays where it is.
+    A statement that reads a variable changed later, in the loop or before it, stays.
     """
     wanted, changed = needs((loop,)), assigned((loop,))
     before: list[imp.Stm] = []
@@ -365,7 +363,7 @@ def _sliced(stms: imp.Stms, loop: imp.For) -> tuple[imp.Stms, imp.Stms]:
 
 
 def _uniform(stms: imp.Stms, tile: set[Name]) -> tuple[imp.Stms, imp.Stms, set[Name]]:
-    """What is the same for all points of a tile, the rest, and the names that vary."""
+    """Split statements into tile-uniform ones and the rest; also returns the varying names."""
     head: list[imp.Stm] = []
     rest: list[imp.Stm] = []
     varying = set(tile)
@@ -380,9 +378,9 @@ def _uniform(stms: imp.Stms, tile: set[Name]) -> tuple[imp.Stms, imp.Stms, set[N
 def whole_numbers(
     stms: Iterable[imp.Stm], varying: set[Name], indices: set[Name]
 ) -> dict[Name, imp.Define]:
-    """Whole numbers that are computed from indices alone, and from what does not vary.
+    """Return integers computed from indices and invariant names alone.
 
-    `varying` has all names that the statements bind.
+    `varying` are all names that the statements bind.
     """
     found: dict[Name, imp.Define] = {}
     data = varying - indices
@@ -398,7 +396,7 @@ def whole_numbers(
 def _shared_loads(
     loop: imp.For, defs: dict[Name, imp.Define], tile: set[Name], data: set[Name]
 ) -> list[tuple[imp.Load, Name]] | Missed:
-    """The loads of a loop, each with the index of the tile that it depends on, if any."""
+    """Return the loads of a loop, each with the tile's index that it depends on, if any."""
     loads = [stm for stm in loop.body if isinstance(stm, imp.Load)]
     every = _Reads()
     every.stms(loop.body)
@@ -422,13 +420,13 @@ def _shared_loads(
 
 
 def _is_next(at: SE, index: Name, defs: dict[Name, imp.Define]) -> bool:
-    """Whether the next cell is that of the next index."""
+    """True if consecutive indices address adjacent cells."""
     poly = poly_of(expanded(at, defs))
     return poly is not None and poly.coefficient(index) == 1 and poly.degree(index) == 1
 
 
 def _kept(before: imp.Stms, users: imp.Stms) -> dict[Name, Prim] | None:
-    """The variables of `before` that are used later; None if one has no value, or is a block."""
+    """Return the variables of `before` that are used later; None if one is unset, or a block."""
     wanted, kept = needs(users), dict[Name, Prim]()
     for stm in before:
         match stm:

@@ -1,11 +1,10 @@
-"""Copies that change the order of two dimensions, so that both sides are read and written in order.
+"""Copies that transpose two dimensions, through tiles in shared memory.
 
-Neighbours in the one are far apart in the other. A block of threads takes a tile of both
-dimensions: it reads the tile along the source's cells into shared memory, and writes it from
-there along the destination's. A row of the tile is a word longer than its elements, so that those
-of a column lie in different banks. Tiles are squares, of more elements where those are small; where
-the program says that a dimension is shorter than a square's side, the tile has all of it, and is
-the longer in the other.
+A thread block takes a tile of both dimensions: it reads the tile along the source's cells into
+shared memory, and writes it along the destination's, so that both accesses coalesce. Rows of the
+tile are padded by a word, so that cells of a column lie in different banks. Tiles are square, with
+more elements if those are small; a dimension known to be shorter than a square's side is covered
+completely, and the tile extended along the other.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ from compiler.storage.strides import sectors
 
 SQUARES = Rule("kernels/squares", "Copies in another order go through squares in shared memory.")
 SIDE = 32
-"""Of a square of words, in elements: as many as there are lanes."""
+"""Side of a square of words, in elements: the number of lanes."""
 CELLS = SIDE * SIDE
-"""Of a tile: fewer would be little work for a block of threads."""
+"""Minimum cells of a tile: fewer would be little work for a thread block."""
 SMALL = 8
-"""With fewer elements in a row, neighbours share sectors in any order."""
+"""Row length below which accesses share sectors in any order."""
 _SQUARE, _AT, _ROW, _LANE = (f"{OWN}{name}" for name in ("square", "at", "row", "lane"))
 
 
 def turned(copy: imp.Copy) -> Outcome[tuple[int, int]]:
-    """The dimensions whose neighbours are neighbours in the destination, and in the source."""
+    """Return the unit-stride dimensions of destination and source, if they differ."""
     ends, lmads = [], (copy.dest_lmad, copy.source_lmad)
     for lmad in lmads:
         found = [at for at, dim in enumerate(lmad.dims) if dim.stride == 1 and dim.size != 1]
@@ -60,7 +59,7 @@ def turned(copy: imp.Copy) -> Outcome[tuple[int, int]]:
 
 
 def sides(copy: imp.Copy, ends: tuple[int, int]) -> tuple[int, int]:
-    """How many elements a tile has along each of two dimensions."""
+    """Return the elements of a tile along each of two dimensions."""
     words = 4 // min(4, BYTES[copy.prim])
     known = (copy.dest_lmad.dims[at].size.constant or SIDE for at in ends)
     first, second = (min(size, SIDE) for size in known)
@@ -71,7 +70,7 @@ def sides(copy: imp.Copy, ends: tuple[int, int]) -> tuple[int, int]:
 
 
 def transposition(copy: imp.Copy, ends: tuple[int, int]) -> tuple[imp.Stms, SE]:
-    """What each block of threads runs, and how many blocks there are."""
+    """Return the code of a thread block, and the number of blocks."""
     prov, dims = copy.prov, copy.dest_lmad.dims
     of_dest, of_source = sides(copy, ends)
     pitch = Lit(of_source + max(1, 4 // BYTES[copy.prim]), "i64")

@@ -1,10 +1,10 @@
-"""Checks a program of the kernel IR: scopes and types as IMP's, and what threads do together.
+"""Verify a program of the kernel IR: scopes and types as in IMP, and cooperation of threads.
 
-- All threads of a block come to a barrier, or none (Note [Barriers] in `nodes.py`).
-- A kernel's parameters are all that it uses from outside; its launch has them in scope.
-- Shared memory fits into the target's, and atomic operations are among the target's.
-- A block has as many threads as the kernel must have.
-- What is done at once waits for nobody and writes nothing else.
+- Barriers are uniform: all threads of a block reach one, or none (Note [Barriers] in `nodes.py`).
+- A kernel's parameters are its free names; its launch has them in scope.
+- Shared memory fits the target's, and atomic operations are supported by it.
+- A block has as many threads as the kernel requires.
+- Atomic bodies do not synchronise and write nothing else.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from compiler.ir.nodes import SE, Bin, Lit, Mem, Scalar, Type, Var
 
 
 def verify(prog: imp.ImpProg, target: Target) -> None:
-    """Raise `CompilerBug`, naming what and where, unless `prog` is a program for `target`."""
+    """Check a program for `target`. Raises `CompilerBug` with violation and place."""
     checker = _Checker(target)
     for applied in prog.applied:
         checker.scalar_function(applied)
@@ -33,11 +33,11 @@ def verify(prog: imp.ImpProg, target: Target) -> None:
 
 
 WARP_NUMBER = Bin("//", "i32", Var(k.THREAD, "i32"), Lit(k.WARP, "i32"))
-"""The number of a thread's warp, which its lanes have in common."""
+"""The number of a thread's warp, uniform within the warp."""
 
 
 class _Checker(ImpChecker):
-    """With the statements of hosts that launch, and of threads."""
+    """Checks launches of the host, and thread code."""
 
     language = k.KERNELS
 
@@ -46,16 +46,16 @@ class _Checker(ImpChecker):
         self.target = target
 
     def shown(self, stm: imp.Stm) -> str:
-        """A statement in messages."""
+        """Format a statement for messages."""
         return show_stm(stm)
 
     def bind(self, name: Name, kind: Type) -> None:
-        """Bring a name into scope, where it means nothing yet."""
+        """Bring a name into scope; shadowing is an error."""
         self.must(name not in self.types, f"`{name}` is bound in its own scope")
         self.types[name] = kind
 
     def se(self, se: SE) -> Prim:
-        """Check an expression; numbers of threads are of either width."""
+        """Check an expression; thread numbers may have either width."""
         if isinstance(se, Var) and se.name in k.IDS:
             self.must(self.where == "block", f"`{se.name}` is no number of the host")
             self.must(se.prim in ("i32", "i64"), f"`{se.name}` is no {se.prim}")
@@ -98,7 +98,7 @@ class _Checker(ImpChecker):
             _Divergence(self, together).stms(s.kernel.body, False)
 
     def factor(self, name: Name) -> None:
-        """Check what a number is multiplied with."""
+        """Check a multiplier."""
         if name:
             self.scalar(Var(name, "i64"), "i64", "a number of blocks")
 
@@ -192,7 +192,7 @@ class _Checker(ImpChecker):
         self.bind(s.name, Scalar("i32"))
 
     def at_once(self, body: imp.Stms, but: tuple[type[imp.Stm], ...]) -> None:
-        """Check that a body waits for nobody, and has no statements of these classes."""
+        """Check that an atomic body does not synchronise, and lacks these classes."""
         for stm in statements(body):
             wrong = isinstance(stm, (k.Barrier, k.Shuffle, k.Ticket, k.Publish, k.Await, *but))
             self.must(not wrong, f"`{type(stm).__name__}` in what is done at once")
@@ -209,11 +209,11 @@ class _Checker(ImpChecker):
 
 
 class _Divergence:
-    """What may differ between threads that are `together`: variables, and where they go.
+    """Divergence between threads that are `together`: variables and control flow.
 
-    Those of a `block` wait for each other at barriers, those of a `warp` at shuffles. `names`:
-    variables that differ. `gone`: whether some threads have left the kernel. `counted`: whether
-    others may wait for the block, which has a ticket.
+    Threads of a `block` synchronise at barriers, those of a `warp` at shuffles. `names`: divergent
+    variables. `gone`: some threads may have exited. `counted`: others may wait for the block, which
+    holds a ticket.
     """
 
     def __init__(self, checker: ImpChecker, together: str) -> None:
@@ -222,15 +222,15 @@ class _Divergence:
         self.gone = self.counted = False
 
     def differs(self, *ses: SE) -> bool:
-        """Whether a value may differ between threads."""
+        """True if a value may differ between threads."""
         return any(reads(se) & self.names for se in ses if se != WARP_NUMBER or not self.of_warp)
 
     def assign(self, name: Name, differs: bool) -> None:
-        """A variable gets a value."""
+        """Record an assignment."""
         (self.names.add if differs else self.names.discard)(name)
 
     def stms(self, stms: imp.Stms, apart: bool) -> None:
-        """Statements that all threads run, or, if `apart`, only some of them."""
+        """Visit statements that all threads run, or, if `apart`, only some."""
         for stm in stms:
             self.stm(stm, apart)
 
@@ -275,7 +275,7 @@ class _Divergence:
                 self.stms(stm.body, True)
 
     def meet(self, stm: k.Barrier | k.Shuffle | k.Ticket, apart: bool) -> None:
-        """All threads come to where they wait for each other."""
+        """Check a synchronisation of all threads."""
         what, of_warp = type(stm).__name__.lower(), isinstance(stm, k.Shuffle)
         if of_warp == self.of_warp:
             together = "warp" if of_warp else "block"
@@ -287,7 +287,7 @@ class _Divergence:
             self.assign(stm.name, False)
 
     def branches(self, arms: Iterable[imp.Stms], apart: bool) -> None:
-        """One of the arms."""
+        """Visit alternatives."""
         before, after = set(self.names), set[Name]()
         for arm in arms:
             self.names = set(before)
@@ -296,7 +296,7 @@ class _Divergence:
         self.names = after
 
     def loop(self, name: Name, apart: bool, body: imp.Stms) -> None:
-        """Any number of times, as `name` says: an index, or a condition."""
+        """Visit a loop controlled by `name`: an index, or a condition."""
         before: set[Name] = set()
         self.assign(name, apart or name in self.names)
         while before != self.names:

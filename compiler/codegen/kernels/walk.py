@@ -1,4 +1,4 @@
-"""The parts of statements of kernels: bodies, and names that are used and not defined."""
+"""Traverse kernel statements: bodies, and free names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BODIES = k.KERNELS.fields_of("Stms")
 
 
 def statements(stms: Stms) -> list[Stm]:
-    """All statements, also those in others; of the host's own statements only a launch has some."""
+    """Return all statements, nested ones included; a launch's kernel is entered as well."""
     found: list[Stm] = []
     _gather(stms, found)
     return found
@@ -36,7 +36,7 @@ def _gather(stms: Stms, found: list[Stm]) -> None:
 
 
 def lists(stms: Stms) -> Iterator[Stms]:
-    """A list of statements, and those inside of it, as far as none of them is a launch."""
+    """Yield a statement list and those nested in it, except in launches."""
     yield stms
     for stm in stms:
         for name in _BODIES.get(type(stm), ()):
@@ -44,7 +44,7 @@ def lists(stms: Stms) -> Iterator[Stms]:
 
 
 def map_bodies(stm: Stm, of: Callable[[Stms], Stms]) -> Stm:
-    """A statement with other statements inside; the same if those are."""
+    """Apply `of` to the bodies of a statement; the same object if they are unchanged."""
     names = _BODIES.get(type(stm))
     if names is None:
         return stm
@@ -53,7 +53,7 @@ def map_bodies(stm: Stm, of: Callable[[Stms], Stms]) -> Stm:
 
 
 def shared_bytes(kernel: k.Kernel) -> int:
-    """The shared memory of a block of threads, without what a launch tells the size of."""
+    """Return the shared memory of a thread block, without launch-sized blocks."""
     found = 0
     for stm in statements(kernel.body):
         if isinstance(stm, Alloc) and stm.space == "shared" and isinstance(stm.count, Lit):
@@ -64,9 +64,9 @@ def shared_bytes(kernel: k.Kernel) -> int:
 
 
 def launch_sized(kernel: k.Kernel) -> tuple[dict[Name, SE], SE]:
-    """Where shared blocks begin whose size a launch tells, in bytes, and how many there are in all.
+    """Return the byte offsets of launch-sized shared blocks, and their total size.
 
-    Those with the widest elements come first, so that each begins where its elements may.
+    The widest elements come first, so that each block is aligned.
     """
     found = [
         stm
@@ -82,26 +82,26 @@ def launch_sized(kernel: k.Kernel) -> tuple[dict[Name, SE], SE]:
 
 
 def free_names(stms: Stms) -> FreeNames:
-    """What a kernel's body uses and defines."""
+    """Return the names that a kernel's body uses and defines."""
     names = KernelNames()
     names.stms(stms)
     return names
 
 
 def params(body: Stms) -> tuple[k.Param, ...]:
-    """The parameters of a kernel: what its body uses and does not define."""
+    """Return the parameters of a kernel: the free names of its body."""
     names = free_names(body)
     scalars = [k.Param(n, p, False) for n, p in names.free_scalars().items() if n not in k.IDS]
     return (*scalars, *(k.Param(n, p, True) for n, p in names.free_blocks().items()))
 
 
 def with_body(kernel: k.Kernel, body: Iterable[Stm]) -> k.Kernel:
-    """A kernel with another body, and the parameters that this needs."""
+    """Return a kernel with another body, and the parameters for it."""
     body = tuple(body)
     return replace(kernel, params=params(body), body=body)
 
 
 class KernelNames(FreeNames):
-    """With the statements that only threads run."""
+    """Free names of thread code."""
 
     parts = PARTS
