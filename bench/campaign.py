@@ -2,7 +2,7 @@
 
     python -m bench.campaign --programs 20000 --seed 0 --save
     python -m bench.campaign --shrink 1234          one seed, made small if its stages differ
-    python -m bench.campaign --generator short      programs of few statements, twice as many a second
+    python -m bench.campaign --generator short      programs of few statements
     python -m bench.campaign --generator extremes   programs at the ends of 64 bits, sanitised
     python -m bench.campaign --generator guards     programs that guard what may fail
     python -m bench.campaign --generator payloads   programs with sums that hold arrays
