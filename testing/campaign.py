@@ -65,9 +65,10 @@ def _of_all_kinds(seed: int, name: str = "main") -> Generated:
 
 
 def _short(seed: int, name: str = "main") -> Generated:
-    """A program as by `storage`, mostly of one or two statements outside of loops."""
-    statements = random.Random(f"statements {seed}").choices((1, 2, 3, 4, 5, 6), SHARES)[0]
-    return storage.program(seed, name, statements)
+    """A program as by `storage`, mostly of one or two statements; sizes are 0 and 1 as well."""
+    rng = random.Random(f"short {seed}")
+    statements = rng.choices((1, 2, 3, 4, 5, 6), SHARES)[0]
+    return storage.program(seed, name, statements, tiny=rng.random() < 0.5)
 
 
 GENERATORS = {

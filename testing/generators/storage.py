@@ -38,10 +38,13 @@ class Generated:
         return programs.Generated(self.seed, self.source, self.inputs[self.seed % len(self.inputs)])
 
 
-def program(seed: int, name: str = "main", statements: int = 0) -> Generated:
-    """The program of that seed; it has 2 to 6 statements outside of loops unless told."""
+def program(seed: int, name: str = "main", statements: int = 0, tiny: bool = False) -> Generated:
+    """The program of that seed; it has 2 to 6 statements outside of loops unless told.
+
+    `tiny`: `n` and `m` may be 0 and 1 as well, and then a few programs fail.
+    """
     rng = random.Random(f"storage {seed}")
-    return _Writer(rng).program(seed, name, statements or rng.randint(2, 6))
+    return _Writer(rng).program(seed, name, statements or rng.randint(2, 6), tiny)
 
 
 class _Writer(Arrays):
@@ -55,10 +58,12 @@ class _Writer(Arrays):
 
     # --- the whole program -------------------------------------------------------------------
 
-    def program(self, seed: int, name: str, statements: int) -> Generated:
+    def program(self, seed: int, name: str, statements: int, tiny: bool) -> Generated:
         """An entry point with a few parameters, statements, and some arrays as results."""
         rng = self.rng
         sizes = [(rng.randint(2, 5), rng.randint(2, 5)), (rng.randint(3, 6), rng.randint(2, 4))]
+        if tiny:
+            sizes = [(rng.randint(0, 3), rng.randint(0, 3)), (rng.randint(0, 5), 1)]
         columns = {
             "n": np.array([n for n, _ in sizes]),
             "m": np.array([m for _, m in sizes]),

@@ -41,6 +41,17 @@ def test_all_stages_and_c_agree(batch: int) -> None:
 
 
 @needs_cc
+def test_short_programs_agree_for_sizes_0_and_1_as_well() -> None:
+    made = [Manner(generator="short").program(seed) for seed in range(250_020, 250_040)]
+    sizes = {size for one in made for args in one.inputs for arg in args for size in np.shape(arg)}
+    assert {0, 1} <= sizes
+    report = check_batch(12_501, generator="short")
+    assert report.differences == []
+    assert report.counts["programs"] >= 15
+    assert report.counts["failing"] <= 3
+
+
+@needs_cc
 @pytest.mark.skipif(bool(why_not()), reason="no C++ compiler")
 def test_kernels_under_the_observer_are_compared_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     source = "entry main [n] (xs: [n]i64) = map (+ 1) xs\n"
