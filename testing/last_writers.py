@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.py_scalar import py_name, show
 from compiler.codegen.sequential import accumulate, begin, finish, update_bins
+from compiler.codegen.stm_uses import StmUses
 from compiler.explain.reaching_definitions import Reaching, graph_of
-from compiler.explain.stm_uses import StmUses
 from compiler.ir.values import Value
 from compiler.runtime.imp_interp import RUNTIME, PythonText, add_called, add_functions, call
 

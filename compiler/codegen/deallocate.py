@@ -85,8 +85,8 @@ class _Blocks(StmParts):
         if isinstance(node.type, Mem):
             self.names.add(name)
 
-    def assigns(self, name: Name, node: Assign) -> None:
-        if isinstance(node.value, str):
+    def assigns(self, name: Name, node: object) -> None:
+        if isinstance(node, Assign) and isinstance(node.value, str):
             self.names.add(name)
 
     def operand(self, value: Operand | None, node: object) -> None:

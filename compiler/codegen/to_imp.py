@@ -14,6 +14,7 @@ from typing import Any
 from compiler import codes
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
+from compiler.base.by_class import handles
 from compiler.base.context import Ctx
 from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompilerBug, Limitation
@@ -119,6 +120,10 @@ def _results(results: Sequence[ir.Param]) -> tuple[imp.External, ...]:
     return tuple(e for e in _externals(results) if e.name not in sizes)
 
 
+_CALLED = imp.IMP.trait("called")
+_MAKERS: dict[type, Callable[[Any, ir.Stm, Any, Where], Stms]] = {}
+
+
 @dataclass(slots=True)
 class _Maker:
     """Translates statements; `arrays` are the types of all arrays bound so far.
@@ -154,44 +159,52 @@ class _Maker:
             out.extend(make(self, stm, stm.exp, where))
         return tuple(out)
 
+    @handles(_MAKERS, *ir.SE_NODES)
     def scalar(self, stm: ir.Stm, exp: SE, where: Where) -> Stms:
         """Translate a scalar definition."""
         (param,) = stm.pat
         return (imp.Define(param.name, prim_of(param), exp, stm.prov),)
 
+    @handles(_MAKERS, ir.Apply)
     def apply(self, stm: ir.Stm, exp: ir.Apply, where: Where) -> Stms:
         """Translate a scalar call."""
         names, prims = zip(*((p.name, prim_of(p)) for p in stm.pat), strict=True)
         return (imp.Apply(names, prims, exp.fun, exp.args, stm.prov),)
 
+    @handles(_MAKERS, ir.Call)
     def call(self, stm: ir.Stm, exp: ir.Call, where: Where) -> Stms:
         """Translate a call; arrays are passed by their blocks."""
         pairs = zip(exp.args, self.called[exp.fun], strict=True)
         args = tuple(arg for arg, param in pairs if not isinstance(param.type, Array))
         return (imp.Call(_formals(stm.pat), exp.fun, args, prov=stm.prov),)
 
+    @handles(_MAKERS, ir.Threshold)
     def threshold(self, stm: ir.Stm, exp: ir.Threshold, where: Where) -> Stms:
         """Compare with the tuning parameter's value."""
         chosen = dict(self.ctx.options.thresholds).get(exp.name, exp.default)
         reached = ir.Bin(">=", "i64", exp.amount, Lit(chosen, "i64"))
         return (imp.Define(stm.pat[0].name, "bool", reached, stm.prov),)
 
+    @handles(_MAKERS, ir.Assert)
     def check(self, stm: ir.Stm, exp: ir.Assert, where: Where) -> Stms:
         """Translate an assertion."""
         return (imp.Assert(exp.cond, exp.message, stm.prov),)
 
+    @handles(_MAKERS, ir.Alloc)
     def alloc(self, stm: ir.Stm, exp: ir.Alloc, where: Where) -> Stms:
         """Translate an allocation. A size beyond 64 bits saturates."""
         told = all(-LARGEST <= coeff <= LARGEST for coeff in exp.count.terms.values())
         count = poly_exp(exp.count) if told else Lit(LARGEST, "i64")
         return (imp.Alloc(stm.pat[0].name, count, exp.prim, exp.space, stm.prov),)
 
+    @handles(_MAKERS, ir.Index)
     def index(self, stm: ir.Stm, exp: ir.Index, where: Where) -> Stms:
         """Translate a read."""
         mem = self.memory(exp.array)
         prim = prim_of(stm.pat[0])
         return (imp.Load(stm.pat[0].name, prim, mem.block, cell(mem.lmad, exp.at), stm.prov),)
 
+    @handles(_MAKERS, ir.Slice, ir.Rearrange, ir.Reshape)
     def view(self, stm: ir.Stm, exp: ir.Slice | ir.Rearrange | ir.Reshape, where: Where) -> Stms:
         """Translate a view: no code in the same block, else a copy."""
         dest, source = bind_of(stm.pat[0].type), self.memory(exp.array)
@@ -230,6 +243,7 @@ class _Maker:
             return self.copy(prim, dest, source.lmad, source, prov)
         return (imp.Store(dest.block, prim, poly_exp(dest.lmad.offset), value, prov),)
 
+    @handles(_MAKERS, ir.Update)
     def update(self, stm: ir.Stm, exp: ir.Update, where: Where) -> Stms:
         """Write a cell or a slice in place."""
         mem = bind_of(stm.pat[0].type)
@@ -256,11 +270,13 @@ class _Maker:
         named = [with_indices(dim, name) for dim in dims]
         return sliced(lmad, named, _poly, itself), tuple(early)
 
+    @handles(_MAKERS, ir.Copy)
     def copied(self, stm: ir.Stm, exp: ir.Copy, where: Where) -> Stms:
         """Translate a copy."""
         (param,) = stm.pat
         return self.put(self.arrays[param.name].prim, bind_of(param.type), exp.array, stm.prov)
 
+    @handles(_MAKERS, ir.Concat)
     def concat(self, stm: ir.Stm, exp: ir.Concat, where: Where) -> Stms:
         """Write the operands one after another."""
         result = self.arrays[stm.pat[0].name]
@@ -274,6 +290,7 @@ class _Maker:
             start = start + count
         return tuple(out)
 
+    @handles(_MAKERS, ir.ArrayLit)
     def literal(self, stm: ir.Stm, exp: ir.ArrayLit, where: Where) -> Stms:
         """Write each element to its place."""
         result = self.arrays[stm.pat[0].name]
@@ -283,10 +300,12 @@ class _Maker:
             out.extend(self.put(result.prim, mem.row(Poly.const(k)), value, stm.prov))
         return tuple(out)
 
+    @handles(_MAKERS, ir.Scratch)
     def nothing(self, stm: ir.Stm, exp: ir.Scratch, where: Where) -> Stms:
         """Generate no code for uninitialised memory."""
         return ()
 
+    @handles(_MAKERS, ir.Iota)
     def iota(self, stm: ir.Stm, exp: ir.Iota, where: Where) -> Stms:
         """Fill by a kernel (or a loop within a thread)."""
         i = self.ctx.fresh("i")
@@ -303,6 +322,7 @@ class _Maker:
         store = imp.Store(mem.block, exp.prim, cell(mem.lmad, [Var(i, "i64")]), value, stm.prov)
         return self.fill("iota", [(i, exp.count)], (store,), where, stm.prov)
 
+    @handles(_MAKERS, ir.Replicate)
     def replicate(self, stm: ir.Stm, exp: ir.Replicate, where: Where) -> Stms:
         """Write the value to every point of the shape."""
         result = self.arrays[stm.pat[0].name]
@@ -335,6 +355,7 @@ class _Maker:
 
     # --- control -----------------------------------------------------------------------------
 
+    @handles(_MAKERS, ir.If)
     def branch(self, stm: ir.Stm, exp: ir.If, where: Where) -> Stms:
         """Declare the results, then assign them in both branches."""
         kept = [not isinstance(p.type, Array) for p in stm.pat]
@@ -352,6 +373,7 @@ class _Maker:
         out.append(imp.If(exp.cond, arms[0], arms[1], stm.prov))
         return tuple(out)
 
+    @handles(_MAKERS, ir.Loop)
     def loop(self, stm: ir.Stm, exp: ir.Loop, where: Where) -> Stms:
         """Translate a loop: parameters are variables, assigned together per iteration."""
         for param in exp.params:
@@ -407,6 +429,7 @@ class _Maker:
 
     # --- parallel operators ------------------------------------------------------------------
 
+    @handles(_MAKERS, ir.SegMap, ir.SegRed, ir.SegScan, ir.SegHist)
     def kernel(self, stm: ir.Stm, exp: ir.SegOp, where: Where) -> Stms:
         """Translate a segmented operator: body, result stores, and work over the points."""
         per_block = isinstance(exp, ir.SegMap) and exp.per_block
@@ -429,8 +452,7 @@ class _Maker:
                 work, body = imp.HistWork(hists), (*body, *computed)
         for param, result in zip(pat, results, strict=True):
             body += self.result(param, result, point, exp.body.prov or stm.prov)
-        base = _BASES[type(exp)]
-        name = self.ctx.fresh(base)
+        name = self.ctx.fresh(_CALLED[type(work)])
         made = imp.Kernel(name, exp.level, dims, body, work, per_block, stm.prov)
         return declared + (sequential(made) if exp.level == "thread" else (made,))
 
@@ -452,6 +474,7 @@ class _Maker:
             out.append(imp.If(inside(at, shape[: len(at)]), stores, (), prov))
         return tuple(out)
 
+    @handles(_MAKERS, ir.Push)
     def push(self, stm: ir.Stm, exp: ir.Push, where: Where) -> Stms:
         """Store or combine values, if the place is in bounds."""
         out: list[Stm] = []
@@ -630,35 +653,3 @@ def _scalar(operand: ir.KernelResult, prov: Prov) -> SE:
             prov,
         )
     return operand
-
-
-_BASES: dict[type, str] = {
-    ir.SegMap: "map",
-    ir.SegRed: "reduce",
-    ir.SegScan: "scan",
-    ir.SegHist: "hist",
-}
-
-_MAKERS: dict[type, Callable[[_Maker, ir.Stm, Any, Where], Stms]] = {
-    **dict.fromkeys(ir.SE_NODES, _Maker.scalar),
-    ir.Apply: _Maker.apply,
-    ir.Threshold: _Maker.threshold,
-    ir.Assert: _Maker.check,
-    ir.Alloc: _Maker.alloc,
-    ir.Index: _Maker.index,
-    ir.Slice: _Maker.view,
-    ir.Rearrange: _Maker.view,
-    ir.Reshape: _Maker.view,
-    ir.Update: _Maker.update,
-    ir.Copy: _Maker.copied,
-    ir.Concat: _Maker.concat,
-    ir.ArrayLit: _Maker.literal,
-    ir.Scratch: _Maker.nothing,
-    ir.Iota: _Maker.iota,
-    ir.Replicate: _Maker.replicate,
-    ir.If: _Maker.branch,
-    ir.Loop: _Maker.loop,
-    ir.Call: _Maker.call,
-    ir.Push: _Maker.push,
-    **dict.fromkeys((ir.SegMap, ir.SegRed, ir.SegScan, ir.SegHist), _Maker.kernel),
-}

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from compiler.base.by_class import handles
 from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.derive.partials import edges, total
@@ -133,10 +134,12 @@ class Forward(Writing):
 
 
 Rule = Callable[[Forward, ir.Stm, Any], None]
+RULES: dict[type, Rule] = {}
 
 # --- scalars and arrays ------------------------------------------------------------------------
 
 
+@handles(RULES, *ir.SE_NODES)
 def _scalar(f: Forward, stm: ir.Stm, exp: SE) -> None:
     """A sum of products of partial derivatives and tangents."""
     f.stms.append(stm)
@@ -156,31 +159,37 @@ def _same(f: Forward, stm: ir.Stm, exp: Any, array: Name, change: Callable[[Name
         f.add((f.dual(stm.pat[0]),), change(slope))
 
 
+@handles(RULES, ir.Index)
 def _index(f: Forward, stm: ir.Stm, exp: ir.Index) -> None:
     """(xs[i])' = xs'[i]."""
     _same(f, stm, exp, exp.array, lambda a: ir.Index(a, exp.at))
 
 
+@handles(RULES, ir.Slice)
 def _slice(f: Forward, stm: ir.Stm, exp: ir.Slice) -> None:
     """(xs[..])' = xs'[..]."""
     _same(f, stm, exp, exp.array, lambda a: ir.Slice(a, exp.dims))
 
 
+@handles(RULES, ir.Rearrange)
 def _rearrange(f: Forward, stm: ir.Stm, exp: ir.Rearrange) -> None:
     """(transpose xs)' = transpose xs'."""
     _same(f, stm, exp, exp.array, lambda a: ir.Rearrange(exp.perm, a))
 
 
+@handles(RULES, ir.Reshape)
 def _reshape(f: Forward, stm: ir.Stm, exp: ir.Reshape) -> None:
     """(reshape xs)' = reshape xs'."""
     _same(f, stm, exp, exp.array, lambda a: ir.Reshape(exp.shape, a))
 
 
+@handles(RULES, ir.Copy)
 def _copy(f: Forward, stm: ir.Stm, exp: ir.Copy) -> None:
     """(copy xs)' = copy xs'."""
     _same(f, stm, exp, exp.array, ir.Copy)
 
 
+@handles(RULES, ir.Update)
 def _update(f: Forward, stm: ir.Stm, exp: ir.Update) -> None:
     """(xs with [i] = v)' = xs' with [i] = v'."""
     (param,) = stm.pat
@@ -190,6 +199,7 @@ def _update(f: Forward, stm: ir.Stm, exp: ir.Update) -> None:
     f.add((f.dual(param),), ir.Update(array, exp.dims, value))
 
 
+@handles(RULES, ir.Concat)
 def _concat(f: Forward, stm: ir.Stm, exp: ir.Concat) -> None:
     """(xs ++ ys)' = xs' ++ ys'."""
     f.stms.append(stm)
@@ -197,18 +207,21 @@ def _concat(f: Forward, stm: ir.Stm, exp: ir.Concat) -> None:
     f.add((f.dual(stm.pat[0]),), ir.Concat(slopes))
 
 
+@handles(RULES, ir.Replicate)
 def _replicate(f: Forward, stm: ir.Stm, exp: ir.Replicate) -> None:
     """(replicate n x)' = replicate n x'."""
     f.stms.append(stm)
     f.add((f.dual(stm.pat[0]),), ir.Replicate(exp.shape, f.full(exp.value)))
 
 
+@handles(RULES, ir.ArrayLit)
 def _array_lit(f: Forward, stm: ir.Stm, exp: ir.ArrayLit) -> None:
     """[x, y]' = [x', y']."""
     f.stms.append(stm)
     f.add((f.dual(stm.pat[0]),), ir.ArrayLit(tuple(map(f.full, exp.elems))))
 
 
+@handles(RULES, ir.Iota)
 def _iota(f: Forward, stm: ir.Stm, exp: ir.Iota) -> None:
     """(start..step)' = start'..step', as often."""
     f.stms.append(stm)
@@ -220,6 +233,7 @@ def _iota(f: Forward, stm: ir.Stm, exp: ir.Iota) -> None:
 # --- control -------------------------------------------------------------------------------------
 
 
+@handles(RULES, ir.If)
 def _if(f: Forward, stm: ir.Stm, exp: ir.If) -> None:
     """Tangents go the way that values go."""
     wanted = f.flags(stm.pat)
@@ -228,6 +242,7 @@ def _if(f: Forward, stm: ir.Stm, exp: ir.If) -> None:
     f.add((*stm.pat, *f.duals(stm.pat)), ir.If(exp.cond, then, orelse))
 
 
+@handles(RULES, ir.Loop)
 def _loop(f: Forward, stm: ir.Stm, exp: ir.Loop) -> None:
     """Each parameter of a loop has its tangent beside it."""
     wanted = f.flags(exp.params)
@@ -242,6 +257,7 @@ def _loop(f: Forward, stm: ir.Stm, exp: ir.Loop) -> None:
     f.add((*stm.pat, *slopes), loop)
 
 
+@handles(RULES, ir.Call, ir.Apply)
 def _call(f: Forward, stm: ir.Stm, exp: ir.Call | ir.Apply) -> None:
     raise f.refuse(
         f"`{f.ctx.names.called(exp.fun)}` calls itself, and is derived.",
@@ -249,28 +265,9 @@ def _call(f: Forward, stm: ir.Stm, exp: ir.Call | ir.Apply) -> None:
     )
 
 
+@handles(RULES, ir.Map)
 def _map(f: Forward, stm: ir.Stm, exp: ir.Map) -> None:
     """(map f xs)' = map f' xs xs'."""
     extra, slopes = f.over(exp.fn, exp.arrays)
     fn = f.fn(exp.fn, f.flags(stm.pat), extra)
     f.add((*stm.pat, *f.duals(stm.pat)), ir.Map(exp.width, fn, (*exp.arrays, *slopes)))
-
-
-RULES: dict[type, Rule] = {
-    **dict.fromkeys(ir.SE_NODES, _scalar),
-    ir.Index: _index,
-    ir.Slice: _slice,
-    ir.Rearrange: _rearrange,
-    ir.Reshape: _reshape,
-    ir.Copy: _copy,
-    ir.Update: _update,
-    ir.Concat: _concat,
-    ir.Replicate: _replicate,
-    ir.ArrayLit: _array_lit,
-    ir.Iota: _iota,
-    ir.If: _if,
-    ir.Loop: _loop,
-    ir.Call: _call,
-    ir.Apply: _call,
-    ir.Map: _map,
-}

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from compiler.base.by_class import handles
 from compiler.base.names import Name
 from compiler.derive import forward
 from compiler.derive.forward import Forward
 from compiler.ir import nodes as ir
 from compiler.ir.nodes import Operand, Param, Type
 from compiler.ir.scatters import places
+
+RULES: dict[type, forward.Rule] = {**forward.RULES}
 
 
 def _pairs(f: Forward, op: ir.Operator) -> tuple[ir.Operator, list[bool]]:
@@ -66,6 +69,7 @@ def _pattern(f: Forward, pat: Sequence[Param], groups: Sequence[Sequence[bool]])
     return found
 
 
+@handles(RULES, ir.Reduce, ir.Scan)
 def _fold(f: Forward, stm: ir.Stm, exp: ir.Reduce | ir.Scan) -> None:
     """(reduce op ne xs)' folds pairs of values and tangents."""
     extra, slopes = f.over(exp.fn, exp.arrays)
@@ -79,6 +83,7 @@ def _fold(f: Forward, stm: ir.Stm, exp: ir.Reduce | ir.Scan) -> None:
     f.add(pat, type(exp)(exp.width, ops, fn, (*exp.arrays, *slopes)))
 
 
+@handles(RULES, ir.Hist)
 def _hist(f: Forward, stm: ir.Stm, exp: ir.Hist) -> None:
     """A histogram of values has one of tangents beside it, by the operator on both."""
     dests = [[f.full(d) for d in one.dests] for one in exp.ops]
@@ -98,6 +103,7 @@ def _hist(f: Forward, stm: ir.Stm, exp: ir.Hist) -> None:
     f.add(pat, ir.Hist(exp.width, tuple(hists), fn, (*exp.arrays, *slopes)))
 
 
+@handles(RULES, ir.Scatter)
 def _scatter(f: Forward, stm: ir.Stm, exp: ir.Scatter) -> None:
     """Tangents are written where values are."""
     wanted = f.flags(stm.pat[: len(exp.dests)])
@@ -131,6 +137,7 @@ def _scatter(f: Forward, stm: ir.Stm, exp: ir.Scatter) -> None:
     f.add(pat, ir.Scatter(exp.width, tuple(dests), fn, (*exp.arrays, *slopes)))
 
 
+@handles(RULES, ir.Stream)
 def _stream(f: Forward, stm: ir.Stm, exp: ir.Stream) -> None:
     """An accumulator has one of tangents beside it, to which the same is done."""
     wanted = f.flags(stm.pat)
@@ -148,6 +155,7 @@ def _stream(f: Forward, stm: ir.Stm, exp: ir.Stream) -> None:
     f.add(pat, ir.Stream(exp.width, (*exp.dests, *more), fn, (*exp.arrays, *slopes)))
 
 
+@handles(RULES, ir.Push)
 def _push(f: Forward, stm: ir.Stm, exp: ir.Push) -> None:
     """What is pushed has its tangent beside it."""
     wanted = [d in f.active for d in exp.dests]
@@ -159,14 +167,3 @@ def _push(f: Forward, stm: ir.Stm, exp: ir.Push) -> None:
     values = (*exp.values, *(f.full(v) for _, v in pairs))
     ops = [_pairs(f, ir.Operator(fn, exp.values))[0].fn for fn in exp.op]
     f.add((), ir.Push(dests, exp.at, values, tuple(ops)))
-
-
-RULES: dict[type, forward.Rule] = {
-    **forward.RULES,
-    ir.Reduce: _fold,
-    ir.Scan: _fold,
-    ir.Hist: _hist,
-    ir.Scatter: _scatter,
-    ir.Stream: _stream,
-    ir.Push: _push,
-}

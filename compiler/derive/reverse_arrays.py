@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler.algebra.poly import Poly
+from compiler.base.by_class import handles
 from compiler.derive.reverse import Back, Contribution, Reverse
 from compiler.ir import nodes as ir
 from compiler.ir.build import full_slices, row_at
@@ -13,6 +14,8 @@ from compiler.ir.nodes import SE, ZERO, Operand, Type, Var
 from compiler.ir.sizes import se_of
 from compiler.ir.slices import selected
 from compiler.ir.types import array_type, prim_type, row_type, shape_of, with_dims
+
+RULES: dict[type, Any] = {}
 
 
 def _simple(r: Reverse, stm: ir.Stm, back: Callable[[Operand], None]) -> Back:
@@ -27,11 +30,13 @@ def _simple(r: Reverse, stm: ir.Stm, back: Callable[[Operand], None]) -> Back:
     return run
 
 
+@handles(RULES, ir.Index)
 def _index(r: Reverse, stm: ir.Stm, exp: ir.Index) -> Back:
     """Y = xs[i]: the adjoint of xs[i] grows by that of y."""
     return _simple(r, stm, lambda adjoint: r.part(exp.array, exp.at, adjoint))
 
 
+@handles(RULES, ir.Slice)
 def _slice(r: Reverse, stm: ir.Stm, exp: ir.Slice) -> Back:
     """Ys = xs[..]: the adjoint of xs[..] grows by that of ys."""
     return _simple(r, stm, lambda adjoint: _to_slice(r, exp, adjoint))
@@ -92,6 +97,7 @@ def _to_lmad(r: Reverse, exp: ir.Slice, adjoint: Operand) -> None:
     r.parts(exp.array, Contribution(dim.counts, (result,), adjoint))
 
 
+@handles(RULES, ir.Update)
 def _update(r: Reverse, stm: ir.Stm, exp: ir.Update) -> Back:
     """Ys = xs with [..] = v: v gets its part of the adjoint, xs the rest of it."""
     kind = stm.pat[0].type
@@ -112,6 +118,7 @@ def _update(r: Reverse, stm: ir.Stm, exp: ir.Update) -> Back:
     return _simple(r, stm, back)
 
 
+@handles(RULES, ir.Rearrange)
 def _rearrange(r: Reverse, stm: ir.Stm, exp: ir.Rearrange) -> Back:
     """Ys = transpose xs: xs gets the adjoint, transposed back."""
 
@@ -123,6 +130,7 @@ def _rearrange(r: Reverse, stm: ir.Stm, exp: ir.Rearrange) -> Back:
     return _simple(r, stm, back)
 
 
+@handles(RULES, ir.Reshape)
 def _reshape(r: Reverse, stm: ir.Stm, exp: ir.Reshape) -> Back:
     """Ys = reshape xs: xs gets the adjoint in its own shape."""
 
@@ -133,11 +141,13 @@ def _reshape(r: Reverse, stm: ir.Stm, exp: ir.Reshape) -> Back:
     return _simple(r, stm, back)
 
 
+@handles(RULES, ir.Copy)
 def _copy(r: Reverse, stm: ir.Stm, exp: ir.Copy) -> Back:
     """Ys = copy xs: xs gets the adjoint."""
     return _simple(r, stm, lambda adjoint: r.give(exp.array, adjoint))
 
 
+@handles(RULES, ir.Concat)
 def _concat(r: Reverse, stm: ir.Stm, exp: ir.Concat) -> Back:
     """Zs = xs ++ ys: each gets its part of the adjoint."""
 
@@ -154,6 +164,7 @@ def _concat(r: Reverse, stm: ir.Stm, exp: ir.Concat) -> Back:
     return _simple(r, stm, back)
 
 
+@handles(RULES, ir.Replicate)
 def _replicate(r: Reverse, stm: ir.Stm, exp: ir.Replicate) -> Back:
     """Ys = replicate n x: x gets the sum of the adjoint."""
     row = r.type_of(exp.value)
@@ -182,6 +193,7 @@ def summed(r: Reverse, array: str, width: Poly, row: Type) -> Operand:
     return r.bind("sum", row, ir.Reduce(width, (op,), r.identity((row,)), (array,)), "_adj")
 
 
+@handles(RULES, ir.ArrayLit)
 def _array_lit(r: Reverse, stm: ir.Stm, exp: ir.ArrayLit) -> Back:
     """Ys = [x, y]: each gets its element of the adjoint."""
 
@@ -199,6 +211,7 @@ def element(r: Reverse, array: str, at: SE, row: Type) -> Operand:
     return r.bind("x", row, row_at(array, (at,), row), "_adj")
 
 
+@handles(RULES, ir.Iota)
 def _iota(r: Reverse, stm: ir.Stm, exp: ir.Iota) -> Back:
     """start..step: the start gets the sum of the adjoint, the step that of `i` times it."""
 
@@ -220,17 +233,3 @@ def _iota(r: Reverse, stm: ir.Stm, exp: ir.Iota) -> Back:
             r.give(exp.step, summed(r, str(found), exp.count, kind))
 
     return _simple(r, stm, back)
-
-
-RULES: dict[type, Any] = {
-    ir.Index: _index,
-    ir.Slice: _slice,
-    ir.Update: _update,
-    ir.Rearrange: _rearrange,
-    ir.Reshape: _reshape,
-    ir.Copy: _copy,
-    ir.Concat: _concat,
-    ir.Replicate: _replicate,
-    ir.ArrayLit: _array_lit,
-    ir.Iota: _iota,
-}

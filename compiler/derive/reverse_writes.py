@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from compiler.algebra.poly import Poly
+from compiler.base.by_class import handles
 from compiler.derive.reverse import END, Back, Contribution, Reverse
 from compiler.derive.reverse_folds import pair_of, single
 from compiler.derive.reverse_maps import over
@@ -58,6 +59,10 @@ def read(r: Reverse, width: Poly, at: Sequence[str], array: str, mine: str = "")
     return r.bind("vs", with_dims((width,), row), ir.Map(width, fn, (str(numbers), *at)), END)
 
 
+RULES: dict[type, Any] = {}
+
+
+@handles(RULES, ir.Hist)
 def _hist(r: Reverse, stm: ir.Stm, exp: ir.Hist) -> Back:
     (one,) = exp.ops
     at, values = exp.arrays[: one.rank], exp.arrays[one.rank :]
@@ -280,6 +285,7 @@ def _back(
 # --- scatters ----------------------------------------------------------------------------------
 
 
+@handles(RULES, ir.Scatter)
 def _scatter(r: Reverse, stm: ir.Stm, exp: ir.Scatter) -> Back:
     """The value that stays gets the adjoint of its place, the destination the rest."""
     r.stms.append(stm)
@@ -320,6 +326,7 @@ def _writers(r: Reverse, exp: ir.Scatter, at: Sequence[str], shape: tuple[Poly, 
 # --- accumulators ------------------------------------------------------------------------------
 
 
+@handles(RULES, ir.Stream)
 def _stream(r: Reverse, stm: ir.Stm, exp: ir.Stream) -> Back:
     """A map over the elements, in which each push to a sum is a read of the sum's adjoint."""
     r.stms.append(stm)
@@ -343,6 +350,7 @@ def _stream(r: Reverse, stm: ir.Stm, exp: ir.Stream) -> Back:
     return back
 
 
+@handles(RULES, ir.Push)
 def _push(r: Reverse, stm: ir.Stm, exp: ir.Push) -> Back:
     """The value gets the adjoint of its place."""
     if not any(d in r.active for d in exp.dests):
@@ -374,11 +382,3 @@ def _at(r: Reverse, array: str, at: Sequence[SE]) -> Operand:
     found = r.fresh("x", row, END)
     r.add((found,), ir.If(inside(at, map(se_of, shape_of(kind))), there, missing))
     return as_operand(found)
-
-
-RULES: dict[type, Any] = {
-    ir.Hist: _hist,
-    ir.Scatter: _scatter,
-    ir.Stream: _stream,
-    ir.Push: _push,
-}

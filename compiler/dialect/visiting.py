@@ -29,7 +29,7 @@ class NodeVisitor:
     visits: ClassVar[Visits]
 
     def __init_subclass__(cls) -> None:
-        cls.visits = _visits(cls)
+        cls.visits = _Visits(cls)
 
     def visit(self, node: object) -> None:
         """Visit all parts of a node, in order."""
@@ -52,19 +52,24 @@ class NodeRules:
         cls.rules = {of: getattr(cls, name) for of, name in named.items() if hasattr(cls, name)}
 
 
-def _visits(cls: type[NodeVisitor]) -> Visits:
-    """Generate the functions that visit nodes."""
-    lines: list[str] = []
-    for number, pairs in enumerate(cls.parts.values()):
+class _Visits(dict[type, Callable[[Any, Any], None]]):
+    """What visits nodes: functions written as text, each when a node of its class first comes."""
+
+    def __init__(self, cls: type[NodeVisitor]) -> None:
+        self._cls = cls
+
+    def __missing__(self, kind: type) -> Callable[[Any, Any], None]:
+        cls, name = self._cls, f"visit_{kind.__name__}"
         calls = [
-            f"    self.{method}(node.{name}, node)"
-            for method, name in pairs
+            f"    self.{method}(node.{field}, node)"
+            for method, field in cls.parts[kind]
             if not _is_idle(cls, method)
         ]
-        lines += [f"def visit_{number}(self, node):", *(calls or ["    pass"])]
-    found: dict[str, Callable[[Any, Any], None]] = {}
-    exec(compile("\n".join(lines), f"{__file__} ({cls.__name__})", "exec"), found)
-    return {kind: found[f"visit_{number}"] for number, kind in enumerate(cls.parts)}
+        text = "\n".join((f"def {name}(self, node):", *(calls or ["    pass"])))
+        found: dict[str, Callable[[Any, Any], None]] = {}
+        exec(compile(text, f"{__file__} ({cls.__name__})", "exec"), found)
+        self[kind] = found[name]
+        return found[name]
 
 
 def _is_idle(cls: type[NodeVisitor], method: str) -> bool:

@@ -18,8 +18,8 @@ from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.printer import WORDS
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.printer import show_stm
+from compiler.codegen.stm_uses import StmUses
 from compiler.explain.reaching_definitions import RESULTS, Edge, Reaching, graph_of
-from compiler.explain.stm_uses import StmUses
 from compiler.protocol.graphs import FlowBody, FlowEdge, FlowFunction, FlowNode
 from compiler.protocol.polynomials import names_in
 

@@ -7,7 +7,6 @@ an estimate. What is read from or written to memory is not among them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from functools import cache
 from typing import Any
 
@@ -21,6 +20,7 @@ from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.nodes import Stms
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import statements
+from compiler.codegen.stm_uses import StmUses
 from compiler.ir import nodes as ir
 from compiler.ir.walk import se_parts
 
@@ -236,7 +236,7 @@ class _Counter:
                 for name, _ in dims:
                     self.fresh(name, self.differs[number])
             case _:
-                for one in _expressions(stm):
+                for one in StmUses(stm).expressions:
                     self.value(one)
                 if isinstance(stm, imp.Apply):
                     self.total += _CALL
@@ -283,15 +283,6 @@ def taken(kernel: k.Kernel, fused: bool) -> dict[int, Instructions]:
     counter = _Counter(fused)
     counter.stms(kernel.body)
     return counter.found
-
-
-def _expressions(stm: Any) -> Iterator[ir.SE]:
-    """The scalar expressions of a statement, without those of statements inside."""
-    for one in fields(stm):
-        value = getattr(stm, one.name)
-        for part in value if isinstance(value, tuple) else (value,):
-            if isinstance(part, ir.SE) and one.name != "prov":
-                yield part
 
 
 def _written(stm: imp.Stm) -> tuple[Name, ...]:

@@ -32,8 +32,9 @@ from compiler.base.names import Name
 from compiler.base.prim import BYTES, Prim
 from compiler.base.spans import Prov
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import defined
 from compiler.codegen.kernels import nodes as k
-from compiler.explain.stm_uses import StmUses
+from compiler.codegen.stm_uses import StmUses
 from compiler.ir.nodes import SE, Array, Lit, Mem
 from compiler.ir.sizes import poly_of
 
@@ -303,20 +304,7 @@ class _Body:
     def vertex(self, stm: Any) -> int:
         """A statement without others in it."""
         number, uses = self.begin(stm)
-        if isinstance(
-            stm,
-            imp.Define
-            | imp.Apply
-            | imp.Call
-            | imp.Load
-            | imp.Alloc
-            | k.Indices
-            | k.Ranges
-            | k.Part
-            | k.Ticket
-            | k.Await,
-        ):
-            self.local.update(uses.bound)
+        self.local |= defined(stm)
         self.end(number, uses)
         return number
 
@@ -340,7 +328,6 @@ class _Body:
                 done = [self.body(stm, number, 0, stms, (index,), rounds=True)]
                 self.behind(number, done, skips=not surely)
             case imp.While(cond, stms):
-                self.take(cond, number)
                 done = [self.body(stm, number, 0, stms, rounds=True, given=(cond,))]
                 self.behind(number, done, skips=True)
             case k.Stride(index=index, body=stms):

@@ -8,9 +8,10 @@ from dataclasses import replace
 from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import typed as ty
+from compiler.frontend.check.types.size_exps import size_to_exp
 from compiler.frontend.parts import parts, pattern_variables
 from compiler.frontend.types import ANY_SIZE, Record, Size, SizeVar, Sum, Type
-from compiler.lower.naming import Binding, Specialiser, own_sizes, size_exp, type_of
+from compiler.lower.naming import Binding, Specialiser, own_sizes, type_of
 from compiler.lower.static import I64, Closure, Rec, Tagged, Value, collect_sizes, match_sizes
 
 
@@ -115,7 +116,7 @@ def bind_sizes(
         if size is ANY_SIZE:
             _bind_by_data(name, t, value, out)
         else:
-            out.append(((), ty.PVar(I64, span, name), size_exp(size, span)))
+            out.append(((), ty.PVar(I64, span, name), size_to_exp(size, span)))
 
 
 def _bind_by_data(name: Name, t: Type, value: Value, out: list[Binding]) -> None:

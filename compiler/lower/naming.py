@@ -12,6 +12,7 @@ from compiler.base.errors import CompilerBug, Limitation
 from compiler.base.names import Name, base_of
 from compiler.base.spans import NOWHERE, Span
 from compiler.frontend import typed as ty
+from compiler.frontend.check.types.size_exps import size_to_exp
 from compiler.frontend.types import (
     ANY_SIZE,
     UNIT,
@@ -401,7 +402,7 @@ def residual(sp: Specialiser, value: Value, t: Type, span: Span) -> ty.Exp:
     if isinstance(value, ty.Exp):
         return replace(value, span=span) if isinstance(value, ty.Var | ty.Const) else value
     if isinstance(value, Size):
-        return size_exp(value, span)
+        return size_to_exp(value, span)
     if isinstance(value, Rec):
         types = dict(t.fields) if isinstance(t, Record) else {}
         return ty.RecordExp(
@@ -473,20 +474,6 @@ def fold_size(op: str, lhs: Size, rhs: Size) -> Size:
         if b:
             return SizeConst(a // b if op == "/" else a % b)
     return SizeOp(op, lhs, rhs)
-
-
-def size_exp(size: Size, span: Span) -> ty.Exp:
-    """A size as an i64 expression."""
-    match size:
-        case SizeConst(value):
-            return ty.Const(I64, span, value)
-        case SizeVar(name):
-            return ty.Var(I64, span, name)
-        case SizeOp(op, lhs, rhs):
-            return ty.PrimOp(I64, span, op, "i64", (size_exp(lhs, span), size_exp(rhs, span)))
-        case SizeExp(_, exp) if isinstance(exp, ty.Exp):
-            return exp
-    raise CompilerBug(f"no such size: {size}", span)
 
 
 def exp_size(e: ty.Exp, depth: int) -> Size | None:

@@ -15,6 +15,7 @@ from compiler.base.errors import CompilerBug, Limitation
 from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import typed as ty
+from compiler.frontend.check.types.size_exps import size_to_exp
 from compiler.frontend.types import (
     UNIT,
     Arrow,
@@ -40,7 +41,6 @@ from compiler.lower.naming import (
     named_sizes,
     pattern,
     residual,
-    size_exp,
     size_of,
     trivial,
     type_of,
@@ -53,11 +53,38 @@ from compiler.lower.static import Closure, Env, Rec, Tagged, Value, collect_size
 FUNCTION = Arrow(UNIT, UNIT)
 """Stands for a functional type whose details nobody asks for."""
 RULES: dict[type, Callable[..., ty.Exp]] = {}
+VALUES: dict[type, Callable[..., Value]] = {}
 
 
 # --- values of functions, and of what holds them -------------------------------------------
 
 
+@handles(VALUES, ty.Lambda)
+def _static_lambda(sp: Specialiser, e: ty.Lambda, env: Env, out: list[Binding]) -> Value:
+    return Closure(e, env)
+
+
+@handles(VALUES, ty.RecordExp)
+def _static_record(sp: Specialiser, e: ty.RecordExp, env: Env, out: list[Binding]) -> Value:
+    return Rec(tuple((name, _either(sp, x, env, out)) for name, x in e.fields))
+
+
+@handles(VALUES, ty.Project)
+def _static_project(sp: Specialiser, e: ty.Project, env: Env, out: list[Binding]) -> Value:
+    return _field(sp.static(e.exp, env, out), e.field)
+
+
+@handles(VALUES, ty.Constr)
+def _static_constr(sp: Specialiser, e: ty.Constr, env: Env, out: list[Binding]) -> Value:
+    return Tagged(e.name, tuple(_either(sp, x, env, out) for x in e.args))
+
+
+@handles(VALUES, ty.Attr)
+def _static_attr(sp: Specialiser, e: ty.Attr, env: Env, out: list[Binding]) -> Value:
+    return sp.static(e.exp, env, out)
+
+
+@handles(VALUES, ty.Apply)
 def _static_apply(sp: Specialiser, e: ty.Apply, env: Env, out: list[Binding]) -> Value:
     args = _args(sp, e, env, out)
     fun = sp.static(e.fn, env, out)
@@ -67,33 +94,39 @@ def _static_apply(sp: Specialiser, e: ty.Apply, env: Env, out: list[Binding]) ->
     return call(sp, fun, args, Result(t, user_span(sp, e.span), ext), out)
 
 
+@handles(VALUES, ty.Let)
 def _static_let(sp: Specialiser, e: ty.Let, env: Env, out: list[Binding]) -> Value:
     _let(sp, e.sizes, e.pat, e.rhs, env, out)
     return sp.static(e.body, env, out)
 
 
+@handles(VALUES, ty.LetFun)
 def _static_let_fun(sp: Specialiser, e: ty.LetFun, env: Env, out: list[Binding]) -> Value:
     env.names[e.fun.name] = Closure(e.fun, env, None)
     return sp.static(e.body, env, out)
 
 
+@handles(VALUES, ty.RecordUpdate)
 def _static_update(sp: Specialiser, e: ty.RecordUpdate, env: Env, out: list[Binding]) -> Value:
     base = sp.static(e.exp, env, out)
     return _updated(base, e.path, _either(sp, e.value, env, out))
 
 
+@handles(VALUES, ty.Assert)
 def _static_assert(sp: Specialiser, e: ty.Assert, env: Env, out: list[Binding]) -> Value:
     check = ty.Assert(UNIT, e.span, sp.ev(e.cond, env), ty.RecordExp(UNIT, e.span, ()), e.text)
     out.append(((), ty.Pat(UNIT, e.span), check))
     return sp.static(e.exp, env, out)
 
 
+@handles(VALUES, ty.Match)
 def _static_match(sp: Specialiser, e: ty.Match, env: Env, out: list[Binding]) -> Value:
     if is_functional(sp, e.exp.type, env):
         return sp.static(_chosen(sp, e, env, out), env, out)
     return _static_cases(sp, e, env, out)
 
 
+@handles(VALUES, ty.If)
 def _static_if(sp: Specialiser, e: ty.If, env: Env, out: list[Binding]) -> Value:
     cond = sp.ev(e.cond, env)
     bodies = [_arm(sp, body, env) for body in (e.then, e.orelse)]
@@ -126,6 +159,7 @@ def _static_cases(sp: Specialiser, e: ty.Match, env: Env, out: list[Binding]) ->
     return joined(sp, e, bodies, env, ext, made, out)
 
 
+@handles(VALUES, ty.Loop)
 def _static_loop(sp: Specialiser, e: ty.Loop, env: Env, out: list[Binding]) -> Value:
     init = sp.static(e.init, env, out)
 
@@ -135,6 +169,7 @@ def _static_loop(sp: Specialiser, e: ty.Loop, env: Env, out: list[Binding]) -> V
     return looped(sp, e, init, env, rest, out)
 
 
+@handles(VALUES, ty.Exp)
 def _static_data(sp: Specialiser, e: ty.Exp, env: Env, out: list[Binding]) -> Value:
     if is_functional(sp, e.type, env):
         raise Limitation(
@@ -146,6 +181,7 @@ def _static_data(sp: Specialiser, e: ty.Exp, env: Env, out: list[Binding]) -> Va
     return trivial(sp, sp.ev(e, env), out)
 
 
+@handles(VALUES, ty.Var)
 def _static_var(sp: Specialiser, e: ty.Var, env: Env, out: list[Binding]) -> Value:
     value = env.lookup(e.name)
     if value is None:
@@ -156,6 +192,7 @@ def _static_var(sp: Specialiser, e: ty.Var, env: Env, out: list[Binding]) -> Val
     return value
 
 
+@handles(VALUES, ty.Hole)
 def _static_hole(sp: Specialiser, e: ty.Hole, env: Env, out: list[Binding]) -> Value:
     """Fails here; what comes after it gets functions that are holes themselves."""
     out.append(((), ty.Pat(UNIT, e.span), _hole(sp, replace(e, type=UNIT), env)))
@@ -222,7 +259,7 @@ def _var(sp: Specialiser, e: ty.Var, env: Env) -> ty.Exp:
     value = env.lookup(e.name)
     if value is None:
         if e.name in sp.size_owner:
-            return size_exp(size_of(sp, SizeVar(e.name), env), user_span(sp, e.span))
+            return size_to_exp(size_of(sp, SizeVar(e.name), env), user_span(sp, e.span))
         sizes: list[Size] = []
         for t in e.type_args:
             collect_sizes(type_of(sp, t, env), sizes)
@@ -542,27 +579,3 @@ def matches(p: ty.Pat, value: Value) -> bool | None:
 def _all(pairs: list[tuple[ty.Pat, Value]]) -> bool | None:
     found = [matches(p, value) for p, value in pairs]
     return False if False in found else None if None in found else True
-
-
-VALUES: dict[type, Callable[..., Value]] = {
-    ty.Exp: _static_data,
-    ty.Var: _static_var,
-    ty.Lambda: lambda sp, e, env, out: Closure(e, env),
-    ty.Apply: _static_apply,
-    ty.Let: _static_let,
-    ty.LetFun: _static_let_fun,
-    ty.RecordExp: lambda sp, e, env, out: Rec(
-        tuple((name, _either(sp, x, env, out)) for name, x in e.fields)
-    ),
-    ty.Project: lambda sp, e, env, out: _field(sp.static(e.exp, env, out), e.field),
-    ty.RecordUpdate: _static_update,
-    ty.Assert: _static_assert,
-    ty.Attr: lambda sp, e, env, out: sp.static(e.exp, env, out),
-    ty.Constr: lambda sp, e, env, out: Tagged(
-        e.name, tuple(_either(sp, x, env, out) for x in e.args)
-    ),
-    ty.Match: _static_match,
-    ty.If: _static_if,
-    ty.Loop: _static_loop,
-    ty.Hole: _static_hole,
-}

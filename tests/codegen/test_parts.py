@@ -17,7 +17,6 @@ from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.host import Host
 from compiler.codegen.kernels.nodes import KERNELS
 from compiler.codegen.kernels.verify import KernelChecker
-from compiler.codegen.kernels.walk import PARTS
 from compiler.dialect.visiting import NodeRules
 from compiler.ir.nodes import SE, Scalar, Var
 from compiler.ir.walk import se_uses
@@ -29,8 +28,6 @@ def number(name: Name) -> SE:
 
 
 class _Scalars(StmParts):
-    parts = PARTS
-
     def __init__(self) -> None:
         self.found: list[Name] = []
 
@@ -39,8 +36,6 @@ class _Scalars(StmParts):
 
 
 class _Bound(StmParts):
-    parts = PARTS
-
     def __init__(self) -> None:
         self.found: list[Name] = []
 
@@ -49,8 +44,6 @@ class _Bound(StmParts):
 
 
 class _Blocks(StmParts):
-    parts = PARTS
-
     def __init__(self) -> None:
         self.found: list[Name] = []
 

@@ -16,7 +16,7 @@ from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.parser import parse
 from compiler.codegen.kernels.printer import show
 from compiler.codegen.kernels.verify import verify
-from compiler.codegen.kernels.walk import PARTS, statements
+from compiler.codegen.kernels.walk import map_bodies, statements
 from compiler.driver.pipeline import Compilation, Options
 from compiler.driver.targets import target_named
 from compiler.explain.accesses import report
@@ -286,8 +286,7 @@ def changed(prog: imp.ImpProg, change: Callable[[imp.Stm], imp.Stms]) -> imp.Imp
     def inside(stm: imp.Stm) -> imp.Stm:
         if isinstance(stm, k.Launch):
             return replace(stm, kernel=replace(stm.kernel, body=stms(stm.kernel.body)))
-        names = [name for method, name in PARTS.get(type(stm), ()) if method == "stms"]
-        return replace(stm, **{name: stms(getattr(stm, name)) for name in names})
+        return map_bodies(stm, stms)
 
     return replace(prog, funs=tuple(replace(f, body=stms(f.body)) for f in prog.funs))
 

@@ -12,6 +12,7 @@ from compiler.base.names import Name
 from compiler.base.rules import Rule
 from compiler.codegen.imp.nodes import Assign, Define, For, Load, Stms, Store
 from compiler.codegen.imp.parts import names
+from compiler.codegen.stm_uses import StmUses
 from compiler.codegen.traits import BUILTIN, loaded, reads, stored
 from compiler.ir.nodes import Bin, Lit, Var
 from compiler.ir.sizes import poly_of
@@ -73,16 +74,7 @@ def lane_scan(stm: For) -> LaneScan | None:
 
 
 def _reads(stms: Stms) -> set[Name]:
-    found: set[Name] = set()
-    for stm in stms:
-        match stm:
-            case Define(value=value) | Assign(value=value) if not isinstance(value, str):
-                found |= reads(value)
-            case Load(at=at):
-                found |= reads(at)
-            case Store(at=at, value=value):
-                found |= reads(at) | reads(value)
-    return found
+    return {name for stm in stms for name in StmUses(stm).scalars}
 
 
 def _near(stm: object, index: Name, bound: set[Name]) -> bool:

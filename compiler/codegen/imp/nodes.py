@@ -251,7 +251,7 @@ class For(Stm):
     prov: Prov = ()
 
 
-@IMP.node("while {cond} {body}", parts="stms:body", method="while_loop")
+@IMP.node("while {cond} {body}", parts="named:cond stms:body", method="while_loop")
 @dataclass(frozen=True, slots=True)
 class While(Stm):
     """Loop while the variable `cond` is true."""

@@ -1,4 +1,4 @@
-"""Visitor over IMP statements, driven by the `parts` of each node."""
+"""Visitor over statements of IMP and of kernels, driven by the `parts` of each node."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.kernels import nodes as k
 from compiler.dialect.visiting import NodeVisitor, Parts
 from compiler.ir.nodes import SE, Mem, Operand
+
+_WITH_STMS = k.KERNELS.fields_of("Stms")
 
 
 class StmParts(NodeVisitor):
     """Visits statements. Methods get a field's value and the node; the defaults only recurse."""
 
-    parts: ClassVar[Parts] = imp.IMP.parts
+    parts: ClassVar[Parts] = k.KERNELS.parts
     into_nodes = frozenset(("stms", "node", "nodes"))
 
     def stms(self, stms: imp.Stms, node: object = None) -> None:
@@ -96,7 +99,7 @@ class StmParts(NodeVisitor):
     def holder(self, name: Name, node: imp.Declare) -> None:
         """Visit a declared variable."""
 
-    def assigns(self, name: Name, node: imp.Assign) -> None:
+    def assigns(self, name: Name, node: object) -> None:
         """Visit an assigned variable."""
 
     def operand(self, value: Operand | None, node: Any) -> None:
@@ -122,7 +125,7 @@ class StmParts(NodeVisitor):
                 self.block(result.name, result.type.prim)
 
     def named(self, name: Name, node: object) -> None:
-        """Visit a host scalar that is read; "" for none."""
+        """Visit a scalar that is read; "" for none."""
 
     def lmad(self, lmad: Lmad[Poly], node: object = None) -> None:
         """Visit an LMAD."""
@@ -179,3 +182,8 @@ def names(stms: imp.Stms, method: str) -> set[Name]:
     gathered = _names_of(method)()
     gathered.stms(stms)
     return gathered.found
+
+
+def defined(stm: imp.Stm) -> set[Name]:
+    """The names that a statement defines for those behind it; the index of a loop is its body's."""
+    return set() if type(stm) in _WITH_STMS else names((stm,), "bind")

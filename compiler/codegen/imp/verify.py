@@ -22,6 +22,7 @@ from compiler.base.names import Name
 from compiler.base.prim import INTS, Prim
 from compiler.base.spans import NOWHERE
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import defined
 from compiler.codegen.imp.printer import show_stm
 from compiler.dialect.visiting import NodeRules
 from compiler.ir.nodes import SE, Array, Mem, Operand, Scalar, Type, Var
@@ -208,12 +209,7 @@ class _Checker(ScalarChecker, NodeRules):
             self.must(fits, "a function of scalars cannot do this")
             self.rules[type(stm)](self, stm)
             self.path.pop()
-            if isinstance(stm, imp.Define | imp.Declare | imp.Alloc | imp.Load):
-                names.append(stm.name)
-            elif isinstance(stm, imp.Apply):
-                names.extend(stm.names)
-            elif isinstance(stm, imp.Call):
-                names.extend(one.name for one in stm.results)
+            names += defined(stm)
         return names
 
     def all_freed(self, kept: set[Name]) -> None:

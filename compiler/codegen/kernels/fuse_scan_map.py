@@ -27,7 +27,7 @@ from compiler.codegen.index import sub
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.nodes import OWN
 from compiler.codegen.kernels.same_blocks import Blocks
-from compiler.codegen.kernels.walk import PARTS, free_names, statements
+from compiler.codegen.kernels.walk import free_names, statements
 from compiler.codegen.sequential import with_updates
 from compiler.codegen.traits import loaded, may_recompute, stored, traits_of
 from compiler.ir.nodes import ONE, SE, ZERO, Var
@@ -221,8 +221,6 @@ def _with_totals(stm: imp.Stm, prefixes: dict[Name, tuple[Name, Prim]], last: SE
 class _Uses(FreeNames):
     """Collects blocks that host statements use, write, and free or reassign."""
 
-    parts = PARTS
-
     def __init__(self) -> None:
         super().__init__()
         self.written: set[Name] = set()
@@ -256,7 +254,7 @@ class _Uses(FreeNames):
         """Record a freed block."""
         self.ended.add(name)
 
-    def assigns(self, name: Name, node: imp.Assign) -> None:
+    def assigns(self, name: Name, node: object) -> None:
         """Record a reassigned variable."""
         self.ended.add(name)
 

@@ -13,8 +13,9 @@ from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.parts import whole
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import free_names
+from compiler.codegen.stm_uses import StmUses
+from compiler.codegen.traits import reads
 from compiler.ir.nodes import SE, Lit, Scalar, Var
-from compiler.ir.walk import se_uses
 
 MEMORY = "it decides how much memory there is"
 THREADS = "it decides how many threads there are"
@@ -56,12 +57,12 @@ class HostNumbers:
 
     def want(self, ses: Iterable[SE], why: str) -> None:
         """Mark expressions, and all that they depend on, as needed by the host."""
-        names = [name for se in ses for name in names_of(se)]
+        names = [name for se in ses for name in reads(se)]
         while names:
             name = names.pop()
             if name not in self.wanted:
                 self.wanted[name] = why
-                names += [n for se in self.given.get(name, ()) for n in names_of(se)]
+                names += [n for se in self.given.get(name, ()) for n in reads(se)]
 
     def settle(self, refused: Iterable[Name]) -> set[Name]:
         """Return the scalars that stay on the device, except `refused`; completes `moved`."""
@@ -71,7 +72,7 @@ class HostNumbers:
         while grows:
             before = len(there), len(self.moved)
             for name, ses in self.given.items():
-                if name not in self.wanted and any(not there.isdisjoint(names_of(s)) for s in ses):
+                if name not in self.wanted and any(not there.isdisjoint(reads(s)) for s in ses):
                     there.add(name)
             for stm in self.chosen:
                 if id(stm) not in self.moved and self._must_move(stm, there):
@@ -84,7 +85,7 @@ class HostNumbers:
     def _must_move(self, stm: imp.If | imp.For | imp.While, there: set[Name]) -> bool:
         """True if a branch condition, or a scalar in a loop, stays on the device."""
         if isinstance(stm, imp.If):
-            return not there.isdisjoint(names_of(stm.cond))
+            return not there.isdisjoint(reads(stm.cond))
         return not there.isdisjoint({*free_names((stm,)).scalars, *assigned((stm,))})
 
 
@@ -103,7 +104,7 @@ def numbers_of(fun: imp.ImpFun, moves: Callable[[imp.Stm], bool]) -> HostNumbers
 def _only_given(fun: imp.ImpFun, found: HostNumbers) -> set[Name]:
     """Return the scalars used only for results, outside of loops."""
     users: dict[Name, set[Name]] = {}
-    uses = {n: {u for se in ses for u in names_of(se)} for n, ses in found.given.items()}
+    uses = {n: {u for se in ses for u in reads(se)} for n, ses in found.given.items()}
     for name, used in uses.items():
         for one in used:
             users.setdefault(one, set()).add(name)
@@ -162,7 +163,7 @@ class _Gather:
 
     def other(self, *ses: SE) -> None:
         """Record scalars used for more than computing scalars."""
-        self.found.others.update(n for se in ses for n in names_of(se))
+        self.found.others.update(n for se in ses for n in reads(se))
 
     def stm(self, stm: imp.Stm, looped: bool) -> None:
         """Visit a host statement."""
@@ -240,32 +241,12 @@ class _Gather:
             self.want(why, decides)
 
 
-def names_of(se: SE) -> set[Name]:
-    """Return the variables of an expression."""
-    found: set[Name] = set()
-    se_uses(se, found.add)
-    return found
-
-
 def mentioned(stm: imp.Stm) -> set[Name]:
     """Return the scalars that a host statement itself reads, without nested ones."""
-    match stm:
-        case k.Launch(kernel, _, count, times, busy=busy):
-            more = {p.name for p in kernel.params if not p.block} | names_of(count) | {times}
-            return more if busy is None else more | names_of(busy)
-        case k.Ranges(_, _, segments, size, least):
-            return names_of(segments) | names_of(size) | names_of(least)
-        case k.Part(count=count, times=times):
-            return names_of(count) | {times}
-        case k.Zeros(count=count):
-            return names_of(count)
-        case imp.If(cond):
-            return names_of(cond)
-        case imp.For(bound=bound):
-            return names_of(bound)
-        case imp.While(cond):
-            return {cond}
-    return set(free_names((stm,)).scalars)
+    found = set(StmUses(stm).scalars)
+    if isinstance(stm, k.Launch):
+        found |= {p.name for p in stm.kernel.params if not p.block}
+    return found
 
 
 def movable(stm: imp.Stm) -> bool:
@@ -309,20 +290,20 @@ def _first(stms: imp.Stms, name: Name) -> str:
         match stm:
             case imp.If(cond, then, orelse):
                 arms = {_first(then, name), _first(orelse, name)}
-                if name in names_of(cond) or "read" in arms or len(arms) == 2:
+                if name in reads(cond) or "read" in arms or len(arms) == 2:
                     return "read"
                 (done,) = arms
             case imp.For() | imp.While():
                 decides = stm.cond == name if isinstance(stm, imp.While) else False
-                bound = isinstance(stm, imp.For) and name in names_of(stm.bound)
+                bound = isinstance(stm, imp.For) and name in reads(stm.bound)
                 done = "read" if decides or bound or _first(stm.body, name) else ""
             case _:
                 value = stm.value if isinstance(stm, imp.Assign) else None
-                reads = set() if isinstance(stm, imp.Assign) else set(free_names((stm,)).scalars)
+                used = set() if isinstance(stm, imp.Assign) else set(free_names((stm,)).scalars)
                 if value is not None and not isinstance(value, str):
-                    reads = names_of(value)
+                    used = reads(value)
                 is_set = isinstance(stm, imp.Assign | k.Fetch) and stm.name == name
-                done = "read" if name in reads else "set" if is_set else ""
+                done = "read" if name in used else "set" if is_set else ""
         if done:
             return done
     return ""

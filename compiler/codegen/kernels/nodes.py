@@ -60,7 +60,7 @@ WARP = 32
 @KERNELS.node(
     "{name} <- {block}[{at:index}]",
     finds={"prim": "prim_of_name name"},
-    parts="reads:block se:at",
+    parts="assigns:name reads:block se:at",
     method="fetch",
 )
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class Exit(Stm):
 @KERNELS.node(
     "shuffle {name} <- {value} of {lane}",
     finds={"prim": "prim_of_name name", "lane": "as_lane lane"},
-    parts="se:value se:lane",
+    parts="assigns:name se:value se:lane",
     method="shuffle",
 )
 @dataclass(frozen=True, slots=True)

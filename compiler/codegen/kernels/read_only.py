@@ -11,7 +11,6 @@ from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.parts import StmParts
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.same_blocks import NOBODY, Same
-from compiler.codegen.kernels.walk import PARTS
 
 READ_ONLY = Rule(
     "cuda/read-only", "A kernel is told which of its blocks nothing writes while it runs."
@@ -37,8 +36,6 @@ def read_only(kernel: k.Kernel, same: Same | None) -> tuple[frozenset[Name], fro
 
 class Touched(StmParts):
     """Blocks that statements read and write; those passed under another name count as both."""
-
-    parts = PARTS
 
     def __init__(self) -> None:
         self.read: set[Name] = set()

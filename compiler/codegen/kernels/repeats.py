@@ -25,8 +25,9 @@ from compiler.base.rules import Rule
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.parts import whole
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.host_numbers import mentioned, names_of
+from compiler.codegen.kernels.host_numbers import mentioned
 from compiler.codegen.kernels.walk import launch_sized, with_body
+from compiler.codegen.traits import reads
 from compiler.ir.nodes import Lit, Mem
 
 GRAPHS = Rule("cuda/graphs", "Launches that rounds of a loop have in common are captured once.")
@@ -81,12 +82,12 @@ def _alike(stms: imp.Stms, number: set[Name]) -> imp.Stms:
     out: list[imp.Stm] = []
     for stm in stms:
         match stm:
-            case imp.Define(name, _, value) if names_of(value) & number:
+            case imp.Define(name, _, value) if reads(value) & number:
                 number.add(name)
             case imp.If():
                 then, orelse = _alike(stm.then, number), _alike(stm.orelse, number)
                 stm = replace(stm, then=then, orelse=orelse)
-            case k.Launch(busy=busy) if busy is not None and names_of(busy) & number:
+            case k.Launch(busy=busy) if busy is not None and reads(busy) & number:
                 stm = replace(stm, busy=None)
         out.append(stm)
     return tuple(out)
@@ -98,7 +99,7 @@ def _numbered(loop: imp.For, ctx: Ctx) -> imp.For | None:
         return None
     moved: dict[Name, imp.Define] = {}
     for stm in loop.body:
-        if isinstance(stm, imp.Define) and names_of(stm.value) & {loop.index, *moved}:
+        if isinstance(stm, imp.Define) and reads(stm.value) & {loop.index, *moved}:
             moved[stm.name] = stm
     if not moved:
         return None
@@ -128,7 +129,7 @@ def _with_defines(stms: imp.Stms, moved: dict[Name, imp.Define]) -> imp.Stms:
                 needed = {p.name for p in kernel.params if p.name in moved}
                 for name in reversed(moved):
                     if name in needed:
-                        needed |= names_of(moved[name].value) & moved.keys()
+                        needed |= reads(moved[name].value) & moved.keys()
                 first = [define for name, define in moved.items() if name in needed]
                 if first:
                     stm = replace(stm, kernel=with_body(kernel, (*first, *kernel.body)))
@@ -202,7 +203,7 @@ def _differs(
                 return f"it calls `{called(fun)}`"
             case imp.Assign(name, value) if not isinstance(value, str) and name not in own:
                 return f"`{called(name)}` is another number in each"
-            case imp.Define(name, _, value) if names_of(value) & number:
+            case imp.Define(name, _, value) if reads(value) & number:
                 number.add(name)
         if why := _depends(stm, number):
             return f"{why} `{called(loop.index)}`"
@@ -219,9 +220,9 @@ def _depends(stm: imp.Stm, number: set[Name]) -> str:
     """
     match stm:
         case k.Launch(kernel, _, count, times, busy=busy):
-            if (names_of(count) | {times}) & number or (busy and names_of(busy) & number):
+            if (reads(count) | {times}) & number or (busy and reads(busy) & number):
                 return f"how many threads `{kernel.name}` has depends on"
-            if names_of(launch_sized(kernel)[1]) & number:
+            if reads(launch_sized(kernel)[1]) & number:
                 return f"how much shared memory `{kernel.name}` has depends on"
             return ""
         case imp.Define():

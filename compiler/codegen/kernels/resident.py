@@ -27,13 +27,13 @@ from compiler.codegen.kernels.host_numbers import (
     HostNumbers,
     assigned,
     mentioned,
-    names_of,
     numbers_of,
     sets_first,
     touches,
 )
 from compiler.codegen.kernels.threads import i64
 from compiler.codegen.kernels.walk import free_names, map_bodies, with_body
+from compiler.codegen.traits import reads
 from compiler.ir.nodes import ONE, SE, ZERO, Bin, Operand, Scalar, Var
 from compiler.ir.walk import map_se
 
@@ -105,13 +105,13 @@ class _Residents:
         off: bool,
     ) -> None:
         self.found, self.there, self.counted, self.off = found, there, counted, off
-        shown = {n for v in fun.values if not isinstance(v, str) for n in names_of(v)}
+        shown = {n for v in fun.values if not isinstance(v, str) for n in reads(v)}
         self.derived = {
             name: define
             for name, define in found.defines.items()
             if name in there
             and name not in shown
-            and not any(n in found.variables for n in names_of(define.value))
+            and not any(n in found.variables for n in reads(define.value))
         }
         self.uses = self.counted_in(fun.body)
         self.uses.update(shown)
@@ -182,10 +182,10 @@ class _Residents:
         back = assigned(tuple(waiting)) - self.there
         match stm:
             case imp.Define(value=value):
-                return back.isdisjoint(names_of(value))
+                return back.isdisjoint(reads(value))
             case imp.Declare():
                 return stm.value is None or (
-                    not isinstance(stm.value, str) and back.isdisjoint(names_of(stm.value))
+                    not isinstance(stm.value, str) and back.isdisjoint(reads(stm.value))
                 )
             case k.Ranges():
                 return back.isdisjoint(mentioned(stm))
@@ -204,7 +204,7 @@ class _Residents:
             case imp.For() | imp.While():
                 return replace(stm, body=tuple(self.stms(stm.body)))
             case k.Launch():
-                if stm.busy is not None and not self.there.isdisjoint(names_of(stm.busy)):
+                if stm.busy is not None and not self.there.isdisjoint(reads(stm.busy)):
                     stm = replace(stm, busy=None)
                 here = [p.name for p in stm.kernel.params if not p.block and p.name in self.there]
                 if here:
@@ -233,7 +233,7 @@ class _Residents:
         if define is None:
             made[name] = imp.Load(name, self.found.prims[name], self.cell(name), ZERO)
             return
-        for other in sorted(names_of(define.value)):
+        for other in sorted(reads(define.value)):
             if other in self.there:
                 self.read(other, made)
         made[name] = define
@@ -294,7 +294,7 @@ class _Residents:
                 if name not in needed:
                     needed.add(name)
                     define = self.derived.get(name)
-                    todo += names_of(define.value) if define else ()
+                    todo += reads(define.value) if define else ()
             found.update(needed)
         return found
 

@@ -24,8 +24,6 @@ from dataclasses import replace
 from itertools import chain
 from typing import Literal
 
-from compiler.algebra.lmad import Lmad
-from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
@@ -33,18 +31,17 @@ from compiler.base.remarks import Applied
 from compiler.base.rules import Rule
 from compiler.base.spans import merge_prov
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.imp.parts import StmParts
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.read_only import read_only
 from compiler.codegen.kernels.same_blocks import Same, at_kernels
-from compiler.codegen.kernels.walk import PARTS, lists, map_bodies
+from compiler.codegen.kernels.walk import lists, map_bodies
+from compiler.codegen.stm_uses import StmUses
 from compiler.codegen.traits import reads
 from compiler.ir.nodes import FALSE, SE, TRUE, Bin, Scalar, Select, Var
 from compiler.ir.sizes import prim_of
-from compiler.ir.walk import map_subexpressions, se_parts, se_uses
+from compiler.ir.walk import map_subexpressions, se_parts
 
 SUNK = Rule("kernels/sunk", "A kernel loads what only one branch needs in that branch.")
-_ASSIGNING = frozenset((imp.Assign, k.Fetch, k.Shuffle))
 _CALM = frozenset(
     (
         *(imp.Define, imp.Declare, imp.Assign, imp.Load, imp.Assert, imp.Apply),
@@ -316,37 +313,14 @@ class _Does:
 
     def found_out(self, stm: imp.Stm) -> _Deed:
         """Compute the effects of a statement."""
-        own = _OwnNames()
-        own.visit(stm)
-        uses, is_calm = own.scalars, type(stm) in _CALM
-        assigns = {stm.name} if type(stm) in _ASSIGNING else set[Name]()  # type: ignore[attr-defined]
+        own = StmUses(stm)
+        uses, is_calm = set(own.scalars), type(stm) in _CALM
+        assigns = set(own.assigned)
         for inner in map(self.one, own.inside):
             uses |= inner.uses
             assigns |= inner.assigns
             is_calm = is_calm and inner.is_calm
         return _Deed(uses, assigns, is_calm)
-
-
-class _OwnNames(StmParts):
-    """The `scalars` that a statement itself uses, and the statements `inside` it."""
-
-    parts = PARTS
-
-    def __init__(self) -> None:
-        self.scalars: set[Name] = set()
-        self.inside: list[imp.Stm] = []
-
-    def se(self, se: SE, node: object = None) -> None:
-        """Record the variables of an expression."""
-        se_uses(se, self.scalars.add)
-
-    def lmad(self, lmad: Lmad[Poly], node: object = None) -> None:
-        """Record the variables of an LMAD."""
-        self.scalars |= lmad.names()
-
-    def stms(self, stms: imp.Stms, node: object = None) -> None:
-        """Record nested statements."""
-        self.inside += stms
 
 
 class _Between:

@@ -197,16 +197,6 @@ class _Checker(ImpChecker):
             wrong = isinstance(stm, (k.Barrier, k.Shuffle, k.Ticket, k.Publish, k.Await, *but))
             self.must(not wrong, f"`{type(stm).__name__}` in what is done at once")
 
-    def stms_kept_open(self, stms: imp.Stms) -> list[Name]:
-        """Check statements in order; the names that they bind stay in scope."""
-        names = super().stms_kept_open(stms)
-        for stm in stms:
-            if isinstance(stm, k.Indices):
-                names += [name for name, _ in stm.dims]
-            if isinstance(stm, k.Ticket | k.Await):
-                names.append(stm.name)
-        return names
-
 
 class _Divergence:
     """Divergence between threads that are `together`: variables and control flow.

@@ -13,7 +13,6 @@ from compiler.codegen.index import add, mul
 from compiler.codegen.kernels import nodes as k
 from compiler.ir.nodes import SE, ZERO, Lit
 
-PARTS = k.KERNELS.parts
 _BODIES = k.KERNELS.fields_of("Stms")
 
 
@@ -83,7 +82,7 @@ def launch_sized(kernel: k.Kernel) -> tuple[dict[Name, SE], SE]:
 
 def free_names(stms: Stms) -> FreeNames:
     """Return the names that a kernel's body uses and defines."""
-    names = KernelNames()
+    names = FreeNames()
     names.stms(stms)
     return names
 
@@ -99,9 +98,3 @@ def with_body(kernel: k.Kernel, body: Iterable[Stm]) -> k.Kernel:
     """Return a kernel with another body, and the parameters for it."""
     body = tuple(body)
     return replace(kernel, params=params(body), body=body)
-
-
-class KernelNames(FreeNames):
-    """Free names of thread code."""
-
-    parts = PARTS

@@ -1,8 +1,11 @@
-"""What a statement of IMP or of a kernel reads and binds itself, without the statements in it."""
+"""What a statement of IMP or of a kernel reads, writes and binds itself, without those in it.
+
+The parts of its node say so: an optimisation asks here and tells no classes apart.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
@@ -10,37 +13,32 @@ from compiler.base.names import Name
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.parts import StmParts
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.walk import PARTS
-from compiler.dialect.visiting import Parts
-from compiler.ir.nodes import SE, Lit, Operand, Var
-from compiler.ir.walk import se_parts
-
-_WITH_VARIABLES: Parts = {
-    **PARTS,
-    **{kind: (*PARTS[kind], ("bind", "name")) for kind in (k.Fetch, k.Shuffle)},
-}
-"""The variables that get a value are bound by them, too."""
+from compiler.ir.nodes import SE, Operand
+from compiler.ir.walk import se_uses
 
 
 class StmUses(StmParts):
-    """Names in order: of scalars that are read, of blocks read and written, of what gets a value.
+    """Its `expressions`, the statements `inside`, and names in order.
 
-    Of an atomic operation and of a lock, whose threads see what others have written, the block is
-    in `together` as well.
+    Those are scalars that are read, blocks that are read and written, what gets a value (`bound`),
+    and which of these is a variable that had one before (`assigned`). Of an atomic operation and
+    of a lock, whose threads see what others have written, the block is in `together` as well.
     """
 
-    parts = _WITH_VARIABLES
-
     def __init__(self, node: object) -> None:
+        self.expressions: list[SE] = []
+        self.inside: list[imp.Stm] = []
         self.scalars: dict[Name, None] = {}
         self.read: dict[Name, None] = {}
         self.written: dict[Name, None] = {}
         self.bound: dict[Name, None] = {}
+        self.assigned: dict[Name, None] = {}
         self.together: dict[Name, None] = {}
         self.visit(node)
 
     def stms(self, stms: imp.Stms, node: object = None) -> None:
         """Statements inside are not its own."""
+        self.inside += stms
 
     def node(self, part: object, node: object) -> None:
         """Of an operator what is evaluated outside of it; the work of a kernel is not its own."""
@@ -51,11 +49,11 @@ class StmUses(StmParts):
 
     def se(self, se: SE, node: object = None) -> None:
         """The variables of an expression."""
-        if type(se) is Var:
-            self.scalars[se.name] = None
-        elif type(se) is not Lit:
-            for part in se_parts(se):
-                self.se(part)
+        self.expressions.append(se)
+        se_uses(se, self._scalar)
+
+    def _scalar(self, name: Name) -> None:
+        self.scalars[name] = None
 
     def named(self, name: Name, node: object) -> None:
         """A scalar by its name; "" for none."""
@@ -73,17 +71,9 @@ class StmUses(StmParts):
         else:
             super().operand(value, node)
 
-    def assigns(self, name: Name, node: imp.Assign) -> None:
+    def assigns(self, name: Name, node: object) -> None:
         """A variable's next value."""
-        self.bound[name] = None
-
-    def numbers(self, dims: Iterable[tuple[Name, SE]], node: object) -> None:
-        """Indices."""
-        self.bound.update((name, None) for name, _ in dims)
-
-    def sizes(self, dims: Sequence[tuple[Name, SE]], node: object) -> None:
-        """How many there are of all but the first ones."""
-        self.ses(size for _, size in dims[1:])
+        self.bound[name] = self.assigned[name] = None
 
     def lmad(self, lmad: Lmad[Poly], node: object = None) -> None:
         """The variables of an LMAD."""
