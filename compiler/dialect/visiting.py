@@ -53,7 +53,7 @@ class NodeRules:
 
 
 class _Visits(dict[type, Callable[[Any, Any], None]]):
-    """What visits nodes: functions written as text, each when a node of its class first comes."""
+    """Generate the function that visits a class of nodes when the first one comes."""
 
     def __init__(self, cls: type[NodeVisitor]) -> None:
         self._cls = cls
