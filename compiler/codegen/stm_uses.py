@@ -1,4 +1,4 @@
-"""What a statement of IMP or of a kernel reads, writes and binds itself, without those in it.
+"""The scalars and blocks that a statement of IMP or of a kernel itself reads, writes and binds.
 
 The parts of its node say so: an optimisation asks here and tells no classes apart.
 """
