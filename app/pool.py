@@ -31,6 +31,9 @@ LOOK = 0.2
 """Seconds between two looks of a waiting job at its client."""
 SPARED = 2
 """So many jobs that have become long do not count: others get a worker more in their stead."""
+MOST_STRETCHED = 3
+"""While others wait, what a job waits for a processor does not count, but for so much: it may last
+so many times its deadline then at most."""
 GRACE = 1.0
 """Seconds that a job goes on without its client: to end by itself is cheaper than a new worker."""
 
@@ -57,7 +60,8 @@ class PoolLimits:
     worker_jobs: int = 2000
     """Jobs after which a worker is replaced."""
     hurry_seconds: float = float("inf")
-    """Deadline of a job while another client waits for a worker."""
+    """Deadline of a job while another client waits for a worker, without what it has waited for a
+    processor."""
 
 
 class Pool:
@@ -214,14 +218,15 @@ class Pool:
         """Stops a job at its deadline, or when it has no client any more."""
         gone_since = float("inf")
 
-        def watch(elapsed: float) -> bool:
+        def watch(elapsed: float, waited: float) -> bool:
             nonlocal gone_since
             hurry = self._bounds.hurry_seconds
             if elapsed >= seconds:
                 raise DeadlinePassed(seconds)
             if worker.long:
                 self._spare(worker)
-            if elapsed >= hurry and self._others_wait(ticket, worker):
+            had = max(elapsed - waited, elapsed / MOST_STRETCHED)
+            if had >= hurry and self._others_wait(ticket, worker):
                 raise DeadlinePassed(hurry, hurried=True)
             if ticket.client.gone():
                 gone_since = min(gone_since, elapsed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import math
 import os
 import select
 import signal
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from queue import SimpleQueue
@@ -21,6 +22,7 @@ from typing import Any, TypeVar
 from app import warden
 from app.compressed_answers import PackedAnswer, with_texts
 from app.pieces import Deflated
+from app.processes import Times, memory, tree
 from compiler.sandbox import walls
 from compiler.sandbox.policies import Policy
 from compiler.sandbox.scratch import Scratch
@@ -38,11 +40,13 @@ SLACK = 1 << 10
 SEED_SECONDS = 60.0
 LONG = 1.0
 """Seconds of processor that a thread of a job has before it gives way."""
-LOW = 19
-"""The priority (as `nice` counts) of what gives way: it has what nobody else wants."""
+USUAL, STEP, LOW = os.getpriority(os.PRIO_PROCESS, 0), 6, 19
+"""How much lower the priority (as `nice` counts) is each time that it has doubled these: it has
+a quarter of what it had beside others. At the lowest it has what nobody else wants."""
 
-Watch = Callable[[float], bool]
-"""Called every POLL seconds of a job with the seconds since its start; raises to stop it.
+Watch = Callable[[float, float], bool]
+"""Called every POLL seconds of a job, raises to stop it: seconds since its start, and for how many
+of these it has waited for a processor.
 
 Whether anybody else has a job: to that one it gives way when it has become long.
 """
@@ -97,7 +101,8 @@ class Worker:
         """Who had the last job: what was compiled for it may still be known here."""
         self.long = False
         """Whether it has a job that has become long, and gives way to others."""
-        self._had: dict[str, float] = {}
+        self._times = Times()
+        self._lowered: dict[int, int] = {}
         self._session = 0
 
     @property
@@ -158,7 +163,7 @@ class Worker:
         if process is None:
             raise WorkerDied(None)
         self.jobs += 1
-        self._had.clear()
+        self._times, self._lowered = Times(), {}
         self._lower_session(process.pid, 0)
         try:
             yield from self._answers(process, request, watch)
@@ -229,7 +234,7 @@ class Worker:
             ready = select.select([pipe], [], [], max(0.0, self._looked + POLL - now))[0]
             if not ready or time.monotonic() - self._looked > POLL:
                 self._looked = time.monotonic()
-                self._look(list(tree(process.pid)), gives_way=watch(self._looked - began))
+                self._look(list(tree(process.pid)), self._looked - began, watch)
             if not ready:
                 continue
             try:
@@ -240,23 +245,26 @@ class Worker:
                 raise WorkerDied(process.wait())
             return piece
 
-    def _look(self, family: list[Path], gives_way: bool) -> None:
-        """Stop what has too much memory; lower, if it `gives_way`, what has computed for LONG.
+    def _look(self, family: list[Path], elapsed: float, watch: Watch) -> None:
+        """Stop what has too much memory or time; lower what has computed for LONG.
 
         Who may only raise that number cannot take it back. So a worker answers each request in a
         thread of its own, and a run is a process: the next job is as quick as any.
         """
         if self._memory and memory(family) > self._memory:
             raise MemoryExceeded
-        for thread in (thread for process in family for thread in process.glob("task/*")):
-            with contextlib.suppress(OSError, ValueError, IndexError):
-                seconds = processor_seconds(thread)
-                is_long = seconds - self._had.setdefault(thread.name, seconds) >= LONG
-                if is_long and gives_way:
-                    self.long = True
-                    os.setpriority(os.PRIO_PROCESS, int(thread.name), LOW)
+        computed = self._times.look(family)
+        gives_way = watch(elapsed, min(elapsed, self._times.waited))
+        for thread, seconds in computed.items() if gives_way else ():
+            number = priority(seconds)
+            if number > self._lowered.get(thread, 0):
+                self.long = True
+                with contextlib.suppress(OSError):
+                    os.setpriority(os.PRIO_PROCESS, thread, min(LOW, USUAL + number))
+                    self._lowered[thread] = number
         if family:
-            self._lower_session(int(family[0].name), LOW if self.long else 0)
+            now = (self._lowered.get(thread, 0) for thread in computed)
+            self._lower_session(int(family[0].name), max(now, default=0))
 
     def _lower_session(self, leader: int, number: int) -> None:
         """Give a session that priority among others; the kernel takes few such orders a second.
@@ -329,10 +337,15 @@ def _check_texts(answer: dict[str, Any]) -> None:
             raise WorkerDied(None) from None
 
 
+def priority(seconds: float) -> int:
+    """How much lower, as `nice` counts, a thread's priority is that has computed for so long."""
+    return min(LOW, int(STEP * (1 + math.log2(seconds / LONG)))) if seconds >= LONG else 0
+
+
 def deadline(seconds: float) -> Watch:
     """Stops a job after that many seconds."""
 
-    def watch(elapsed: float) -> bool:
+    def watch(elapsed: float, waited: float) -> bool:
         if elapsed >= seconds:
             raise DeadlinePassed(seconds)
         return False
@@ -466,30 +479,3 @@ def _start_warden() -> subprocess.Popen[str]:
 
 
 _WARDEN = _Warden()
-
-
-def tree(pid: int) -> Iterator[Path]:
-    """The folders in /proc of a process and its descendants; none where there is no /proc."""
-    todo = [pid]
-    while todo:
-        folder = Path("/proc") / str(todo.pop())
-        with contextlib.suppress(OSError, ValueError):
-            for children in folder.glob("task/*/children"):
-                todo += [int(child) for child in children.read_text().split()]
-        yield folder
-
-
-def memory(family: Iterable[Path]) -> int:
-    """Resident bytes of processes; 0 where the system does not tell."""
-    total = 0
-    page = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
-    for folder in family:
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            total += int((folder / "statm").read_text().split()[1]) * page
-    return total
-
-
-def processor_seconds(folder: Path) -> float:
-    """What a process or a thread has computed so far."""
-    fields = (folder / "stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

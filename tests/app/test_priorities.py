@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -13,7 +14,8 @@ import pytest
 
 from app import worker
 from app.pool import Client, ClientGone, DeadlinePassed, Pool, PoolLimits
-from app.worker import COMMAND, LOW, processor_seconds, tree
+from app.processes import Times, processor_seconds, tree
+from app.worker import COMMAND, LOW, STEP, priority
 from compiler.sandbox import walls
 from testing import endless
 from testing.waiting import until
@@ -38,7 +40,7 @@ of_both_kinds = pytest.mark.parametrize(
 @pytest.fixture
 def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
     """A pool of one worker, as a server confines it for both kinds of jobs."""
-    monkeypatch.setattr(worker, "LONG", 0.4)
+    monkeypatch.setattr(worker, "LONG", 0.1)
     bounds = PoolLimits(queue_seconds=PATIENCE)
     made = Pool("test", 1, COMMAND, bounds, walls.worker_policy(runs=True))
     yield made
@@ -105,13 +107,52 @@ def session(pid: int) -> int:
 Hog = Callable[[str, dict[str, Any]], list[BaseException]]
 
 
+@pytest.mark.parametrize(
+    ("seconds", "number"),
+    [(0.0, 0), (0.99, 0), (1.0, 6), (2.0, 12), (4.0, 18), (8.0, 19), (1e9, 19)],
+)
+def test_what_has_computed_twice_as_long_has_a_quarter_of_the_weight(
+    seconds: float, number: int
+) -> None:
+    assert priority(seconds) == number
+
+
+class Folder:
+    """A process in a folder that looks like /proc."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def has(self, **threads: tuple[float, float]) -> list[Path]:
+        """Its threads have computed and waited for so many seconds by now; the rest have ended."""
+        shutil.rmtree(self._folder / "task", ignore_errors=True)
+        for name, used in threads.items():
+            thread = self._folder / "task" / name[1:]
+            thread.mkdir(parents=True)
+            told = " ".join(str(int(1e9 * seconds)) for seconds in used)
+            (thread / "schedstat").write_text(f"{told} 1\n")
+        return [self._folder]
+
+
+def test_what_a_job_waits_for_the_processor_is_that_of_its_busiest_thread(tmp_path: Path) -> None:
+    process, times = Folder(tmp_path), Times()
+    assert times.look(process.has(t1=(5.0, 7.0))) == {1: 0.0}, "what was before is not the job's"
+    assert times.waited == 0.0
+    assert times.look(process.has(t1=(5.5, 7.5), t2=(0.0, 9.0))) == {1: 0.5, 2: 0.0}
+    assert times.waited == pytest.approx(0.5)
+    assert times.look(process.has(t1=(5.6, 7.6), t2=(2.0, 10.0)))[2] == 2.0
+    assert times.waited == pytest.approx(1.5)
+    assert times.look(process.has(t1=(5.6, 7.6))) == {1: pytest.approx(0.6)}
+    assert times.waited == pytest.approx(1.5), "who sleeps waits for nothing"
+
+
 @of_both_kinds
 def test_a_long_job_gives_way_to_nobody_where_nobody_is(
     pool: Pool, hog: Hog, endlessly: dict[str, Any]
 ) -> None:
     hog("hog", endlessly)
     held = worker_of(pool)
-    enough = 3 * worker.LONG  # the start of a worker takes less
+    enough = 1.2  # the start of a worker takes less
     assert until(lambda: any(s > enough for _, s in threads(held).values()), PATIENCE)
     assert set(numbers(held)) == {USUAL}
     assert pool.pids() == [held]
@@ -119,19 +160,20 @@ def test_a_long_job_gives_way_to_nobody_where_nobody_is(
 
 @of_both_kinds
 def test_a_long_job_gives_way_and_takes_no_place(
-    pool: Pool, hog: Hog, endlessly: dict[str, Any]
+    pool: Pool, hog: Hog, endlessly: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended = hog("hog", endlessly)
     held = worker_of(pool)
     for name in ("a", "b"):
         assert pool.ask(SHORT, PATIENCE, Client(name))["ok"]
     first, *others = numbers(held)
-    assert first == LOW, "what computes gives way"
+    assert first >= min(LOW, USUAL + STEP), "what computes gives way"
     assert set(others) == {USUAL}, "and nothing else does"
     (other,) = set(pool.pids()) - {held}
     assert set(numbers(other)) == {USUAL}
     assert not ended, "it has not been stopped"
-    assert until(lambda: session(held) == LOW)
+    monkeypatch.setattr(pool, "has_others", lambda client: True)
+    assert until(lambda: numbers(held)[0] == LOW and session(held) == LOW, PATIENCE), "ever more"
     assert len({os.getsid(int(process.name)) for process in tree(held)}) == 1
     assert session(other) == 0
 

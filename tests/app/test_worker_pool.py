@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from app.fair_queue import ANYONE, Ticket
 from app.pool import (
     AnswerTooLong,
     Busy,
@@ -23,7 +24,8 @@ from app.pool import (
     TooMany,
     WorkerDied,
 )
-from app.worker import make_seeds, memory, tree
+from app.processes import memory, tree
+from app.worker import Worker, make_seeds
 from compiler.sandbox import walls
 from testing.waiting import until
 from tests.app.conftest import FAKE
@@ -230,6 +232,22 @@ def test_a_long_job_is_stopped_earlier_while_others_wait() -> None:
         assert isinstance(error, DeadlinePassed)
         assert error.hurried
         assert error.seconds == 0.5
+    finally:
+        pool.close()
+
+
+def test_what_a_job_waits_for_a_processor_makes_it_hurry_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pool = Pool("test", 1, COMMAND, PoolLimits(hurry_seconds=10))
+    try:
+        monkeypatch.setattr(pool, "_others_wait", lambda ticket, worker: True)
+        watch = pool._watch(Ticket(ANYONE, 0.0, 1, 0.0), Worker(COMMAND), 60)
+        watch(20.0, 10.1)
+        for elapsed, waited in ((10.0, 0.0), (20.0, 10.0), (30.0, 30.0)):
+            with pytest.raises(DeadlinePassed, match="10 s"):
+                watch(elapsed, waited)
+        watch(9.9, 0.0)
     finally:
         pool.close()
 
