@@ -1,8 +1,8 @@
 """The JSON routes. What each takes and answers is listed by `GET /api/`, from `OPS`.
 
-`POST /api/show` and `/api/batch` with `Accept: text/event-stream` send events as the work goes on:
-`queued` (a position), `part` (stages that are ready, by lines, or an answer of a batch) and `done`
-(the rest); else they answer at once.
+`POST /api/show`, `/api/batch` and what runs programs, with `Accept: text/event-stream`, send events
+as the work goes on: `queued` (a position), `part` (stages that are ready, by lines, or an answer of
+a batch) and `done` (the rest); else they answer at once.
 """
 
 from __future__ import annotations
@@ -131,7 +131,8 @@ def operation(op: str) -> Response | tuple[Response, int]:
     if op == "batch":
         parts().limits.count(OPS[op].limit, *(OPS[one["op"]].limit for one in members(body)))
     jobs = asked_by_client()
-    if OPS[op].partial and "text/event-stream" in request.headers.get("Accept", ""):
+    follows = OPS[op].partial or OPS[op].runs
+    if follows and "text/event-stream" in request.headers.get("Accept", ""):
         return events(jobs.stream(op, body))
     answer = jobs.told(op, body)
     if answer["ok"] and any("packed" in one for one in (answer, *answer.get("answers", ()))):

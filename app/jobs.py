@@ -214,7 +214,7 @@ class Jobs:
         request = self._bounded(asked)
         if not op.runs:
             request["packed"] = True
-        for answer in self._guarded(op, request, client, op.share):
+        for answer in self._guarded(op, request, client, op.share, followed=not whole):
             if "queued" not in answer:
                 answer = self.results.take(answer)
                 asked.parts.append(answer)
@@ -327,6 +327,7 @@ class Jobs:
         client: Client,
         share: float,
         pool: Pool | None = None,
+        followed: bool = False,
     ) -> Iterator[Json]:
         """The pool's answers, with failures of the machinery as answers in the error shape."""
         pool = pool or (self.run_pool if op.runs else self.compile_pool)
@@ -337,10 +338,10 @@ class Jobs:
         began, waited = time.monotonic(), 0.0
         same = "" if op.runs else cache_key(request)
         try:
-            for answer in pool.stream(request, seconds, client, expected, same):
+            for answer in pool.stream(request, seconds, client, expected, same, followed):
                 if answer.get("queued") == 0:
                     waited = time.monotonic() - began
-                else:
+                if followed or answer.get("queued") != 0:
                     yield with_wait(answer, waited)
         except TooMany:
             self._metrics.job(op.id, "busy", 0.0)

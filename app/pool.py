@@ -151,6 +151,7 @@ class Pool:
         client: Client = ANYONE,
         expected: float = 0.0,
         same: str = "",
+        followed: bool = False,
     ) -> Iterator[dict[str, Any]]:
         """The answers to a request: partial ones, and the last.
 
@@ -158,13 +159,14 @@ class Pool:
 
         A long request may be put together (by a call) when there is a worker for it, so that those
         that wait are not held in memory. `expected` seconds help to find whose turn it is. A worker
-        that did not finish is killed and replaced; of a request that asks for a `stream`, no worker
-        waits for who reads the answers, and clients whose request is the `same` share them.
+        that did not finish is killed and replaced; of a request that is `followed`, or asks for a
+        `stream`, no worker waits for who reads the answers, and clients whose request is the `same`
+        share them.
 
         Raises Busy, TooMany, DeadlinePassed, MemoryExceeded, AnswerTooLong, WorkerDied, ClientGone,
         Stopping.
         """
-        if callable(request) or not request.get("stream"):
+        if callable(request) or not (followed or request.get("stream")):
             return self._answers(request, seconds, client, expected)
         return self._flights.stream(
             same, client, lambda client: self._answers(request, seconds, client, expected)

@@ -26,9 +26,12 @@ def document(operations: Mapping[str, Operation[Any]], version: str) -> Json:
 
 def _post(schemas: Schemas, one: Operation[Any], failed: Schema) -> Json:
     answered: Json = {"application/json": {"schema": {"anyOf": [schemas.of(one.answer), failed]}}}
-    if one.partial:
-        schemas.of(one.partial)
-        said = "Events `queued`, `part` and `done`, each with an answer as its data."
+    if one.partial or one.runs:
+        part = ""
+        if one.partial:
+            schemas.of(one.partial)
+            part = ", `part`"
+        said = f"Events `queued`{part} and `done`, each with an answer as its data."
         answered["text/event-stream"] = {"schema": {"type": "string", "description": said}}
     asked = {"schema": schemas.of(one.request), "example": example(one)}
     wrong = {"application/json": {"schema": failed}}

@@ -184,6 +184,40 @@ export function post<O extends Op>(
   return answered(op, request, signal);
 }
 
+/** A run. While it waits for its turn its place is told, 0 when it begins. */
+export async function run<O extends "run" | "validity">(
+  op: O,
+  request: Operations[O]["request"],
+  signal: AbortSignal,
+  queued: (position: number) => void,
+): Told<O> {
+  try {
+    return await inTurn(() => followed<Operations[O]["answer"]>(`/api/${op}`, request, signal, queued), signal);
+  } catch {
+    return unreachable();
+  }
+}
+
+async function followed<T extends object>(
+  path: string,
+  request: unknown,
+  signal: AbortSignal,
+  queued: (position: number) => void,
+): Promise<Answer<T>> {
+  const response = await send(path, request, "text/event-stream", signal);
+  if (!streams(response)) return answerOf<T>(response);
+  for await (const [event, data] of eventsOf(response.body)) {
+    const told = JSON.parse(data) as Answer<T> & { queued: number };
+    if (event !== "queued") return told;
+    queued(told.queued);
+  }
+  return failure("The server's answer ended early.", "network", KEPT);
+}
+
+/** Whether a response comes as events. */
+const streams = (response: Response): response is Response & { body: ReadableStream<Uint8Array<ArrayBuffer>> } =>
+  response.body !== null && !!response.headers.get("Content-Type")?.startsWith("text/event-stream");
+
 /** A question, which goes with others in one request: about a program, or whichever was the last one. */
 export function ask<O extends Op>(op: O, fields: Omit<Operations[O]["request"], keyof Text>, text?: Text): Told<O> {
   return questions.ask({ op, ...structuredClone(fields) }, text);
@@ -364,7 +398,7 @@ async function batch(
   signal: AbortSignal | null,
 ): Promise<Failure | null> {
   const response = await send("/api/batch", { ...text, requests }, "text/event-stream", signal);
-  if (!response.headers.get("Content-Type")?.startsWith("text/event-stream") || !response.body) {
+  if (!streams(response)) {
     const answer = await answerOf(response);
     return "error" in answer ? answer : failure("The server's answer is not understood.", "internal");
   }

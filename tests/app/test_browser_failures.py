@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +10,19 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from app.context import EXTENSION, Parts
-from tests.app.browsing import MARKS, PATIENCE, details, operations, pane, serving, source, write
+from testing.waiting import until
+from tests.app.browsing import (
+    MARKS,
+    PATIENCE,
+    compiled,
+    details,
+    operations,
+    pane,
+    serving,
+    source,
+    visiting,
+    write,
+)
 from tests.app.conftest import SOURCE, MakeApp
 
 pytestmark = MARKS
@@ -271,3 +284,22 @@ def test_a_run_that_was_not_made_is_asked_for_again(guest: Page) -> None:
     guest.unroute("**/api/run")
     said.get_by_role("button", name="Retry").click()
     expect(guest.locator(".run-result .value")).to_have_text("[3i64]")
+
+
+def test_a_run_that_waits_for_others_says_its_place_and_is_answered(
+    browser: Browser, make_app: MakeApp
+) -> None:
+    app = make_app(RUN_WORKERS=1, RUN_SECONDS_SHARED=4.0)
+    long = {"source": f"{SOURCE} -- ENDLESS", "input": "1"}
+    with serving(app) as address, visiting(browser) as page:
+        page.goto(address)
+        compiled(page)
+        other = threading.Thread(
+            target=app.test_client().post, args=("/api/run",), kwargs={"json": long}
+        )
+        other.start()
+        assert until(lambda: app.extensions[EXTENSION].jobs.run_pool.busy == 1)
+        page.keyboard.press("Control+Enter")
+        expect(page.locator(".run-result")).to_contain_text("place 1 in the queue")
+        expect(page.locator(".run-result .facts")).to_be_visible()
+        other.join()

@@ -2,12 +2,14 @@
 
 import gzip
 import json
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
+from app.clients import TOKEN_HEADER
 from app.context import EXTENSION
 from app.fair_queue import Client
 from app.jobs import OPS
@@ -61,6 +63,32 @@ def test_show_streams_stages_each_once(client: FlaskClient) -> None:
     assert sent == [stage["id"] for stage in MANIFEST]
     again = events(client.post("/api/show", json={"source": SOURCE}, headers=headers).data)
     assert again == found
+
+
+def test_runs_of_a_class_are_told_their_places_and_answered(make_app: MakeApp) -> None:
+    app = make_app(RUN_WORKERS=1)
+    found: list[list[tuple[str, Any]]] = []
+
+    def run(number: int) -> None:
+        headers = {"Accept": "text/event-stream", TOKEN_HEADER: f"a-pupil-of-the-class-{number}"}
+        asked = {"source": f"{SOURCE} -- SLOW {number}", "input": "1"}
+        found.append(events(app.test_client().post("/api/run", json=asked, headers=headers).data))
+
+    pupils = [threading.Thread(target=run, args=(number,)) for number in range(4)]
+    for pupil in pupils:
+        pupil.start()
+    for pupil in pupils:
+        pupil.join()
+    assert [steps[-1][0] for steps in found] == ["done"] * 4
+    assert all(steps[-1][1]["output"] == "1" for steps in found)
+    first, *others = sorted(found, key=len)
+    assert len(first) == 1, "who comes first does not wait"
+    for steps in others:
+        assert {name for name, _ in steps[:-1]} == {"queued"}
+        places = [answer["queued"] for _, answer in steps[:-1]]
+        assert places == sorted(set(places), reverse=True)
+        assert places[-1] == 0, "its turn comes"
+    assert max(steps[0][1]["queued"] for steps in others) >= 2
 
 
 def test_a_wrong_program_is_an_ordinary_answer(client: FlaskClient) -> None:

@@ -223,9 +223,9 @@ export class RunPane {
   async run(): Promise<void> {
     this.again = () => this.run();
     let [request, text]: [Run, Text] = [{}, this.model.now];
-    const answer = await this.work("Running…", (signal) => {
+    const answer = await this.work("Running…", (signal, queued) => {
       [request, text] = [this.request(), this.model.now];
-      return client.post("run", { ...text, ...request }, signal);
+      return client.run("run", { ...text, ...request }, signal, queued);
     });
     if (!answer) return;
     if (sameText(text, this.model.now)) this.last = request;
@@ -236,10 +236,10 @@ export class RunPane {
   private async checkStages(): Promise<void> {
     this.again = () => this.checkStages();
     let text = this.model.now;
-    const answer = await this.work("Running every stage…", (signal) => {
+    const answer = await this.work("Running every stage…", (signal, queued) => {
       text = this.model.now;
       const { backend: _, runs: __, ...request } = this.request();
-      return client.post("validity", { ...text, ...request }, signal);
+      return client.run("validity", { ...text, ...request }, signal, queued);
     });
     if (!answer) return;
     if (!answer.ok) return this.report(answer, text);
@@ -248,7 +248,10 @@ export class RunPane {
   }
 
   /** Do one thing at a time; null if it was stopped, by its button or by another. */
-  private async work<T>(words: string, task: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
+  private async work<T>(
+    words: string,
+    task: (signal: AbortSignal, queued: (position: number) => void) => Promise<T>,
+  ): Promise<T | null> {
     this.stopping?.abort();
     const mine = (this.stopping = new AbortController());
     const began = performance.now();
@@ -258,13 +261,17 @@ export class RunPane {
       () => (clock.textContent = ` ${((performance.now() - began) / 1000).toFixed(1)} s`),
       100,
     );
-    replace(this.result, h("p", { class: "quiet busy" }, words, clock));
+    const told = h("span", {}, words);
+    const queued = (place: number): void => {
+      told.textContent = place ? `Waiting for others' runs, place ${place} in the queue.` : words;
+    };
+    replace(this.result, h("p", { class: "quiet busy" }, told, clock));
     this.fresh.made(null);
     this.buttons();
     this.events.used();
     this.reveal();
     await this.events.known();
-    const answer = mine.signal.aborted ? null : await task(mine.signal);
+    const answer = mine.signal.aborted ? null : await task(mine.signal, queued);
     window.clearInterval(ticking);
     if (this.stopping !== mine) return null;
     this.stopping = null;
