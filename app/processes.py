@@ -33,14 +33,14 @@ def memory(family: Iterable[Path]) -> int:
     return total
 
 
-class Used(NamedTuple):
+class ThreadTime(NamedTuple):
     """Seconds for which a thread has computed, and for which it has waited for a processor."""
 
     computed: float
     waited: float
 
     @classmethod
-    def by(cls, thread: Path) -> Used:
+    def by(cls, thread: Path) -> ThreadTime:
         """What a thread has used so far. Raises OSError, ValueError or IndexError if it is gone."""
         try:
             computed, waited = (thread / "schedstat").read_text().split()[:2]
@@ -59,24 +59,24 @@ class Times:
     """What the threads of one job use, from look to look."""
 
     def __init__(self) -> None:
-        self._first: dict[str, Used] = {}
-        self._last: dict[str, Used] = {}
+        self._first: dict[str, ThreadTime] = {}
+        self._last: dict[str, ThreadTime] = {}
         self.waited = 0.0
         """Seconds for which the job has had no processor though it wanted one: at each look those
         of the thread that computed and waited most since the one before."""
 
     def look(self, family: Sequence[Path]) -> dict[int, float]:
         """Count on; what each thread that lives has computed for the job."""
-        now: dict[str, Used] = {}
+        now: dict[str, ThreadTime] = {}
         for thread in (thread for process in family for thread in process.glob("task/*")):
             with contextlib.suppress(OSError, ValueError, IndexError):
-                now[thread.name] = Used.by(thread)
+                now[thread.name] = ThreadTime.by(thread)
                 self._first.setdefault(thread.name, now[thread.name])
         since = [_less(one, self._last.get(name, one)) for name, one in now.items()]
-        self.waited += max(since, key=sum, default=Used(0.0, 0.0)).waited
+        self.waited += max(since, key=sum, default=ThreadTime(0.0, 0.0)).waited
         self._last = now
         return {int(name): one.computed - self._first[name].computed for name, one in now.items()}
 
 
-def _less(one: Used, other: Used) -> Used:
-    return Used(one.computed - other.computed, one.waited - other.waited)
+def _less(one: ThreadTime, other: ThreadTime) -> ThreadTime:
+    return ThreadTime(one.computed - other.computed, one.waited - other.waited)
