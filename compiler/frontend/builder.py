@@ -1,7 +1,7 @@
-"""From what the grammar matched to syntax nodes: one method per alternative of `grammar.lark`.
+"""Build syntax nodes from parse trees: one method per alternative of `grammar.lark`.
 
-A method gets the matched children, tokens included. What is no syntax node of its own is a `Part`:
-its span and its data.
+A method gets the matched children, tokens included. A result without a syntax node of its own is a
+`Part`: its span and its data.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SECTION_PARAM = "it''"
 
 @dataclass(slots=True)
 class Part:
-    """A matched piece without a syntax node: what it means, and where it stands."""
+    """A parsed piece without a syntax node: its data and its span."""
 
     span: Span
     data: Any
@@ -58,7 +58,10 @@ def _pick(kids: Kids, *kinds: type) -> tuple[Any, ...]:
 
 
 def _data(kids: Kids, tag: str) -> Any:
-    """The data of the part with that tag, or None. Tagged parts hold `(tag, data)`."""
+    """Return the data of the part with that tag, or None.
+
+    Tagged parts hold `(tag, data)`.
+    """
     for k in kids:
         if isinstance(k, Part) and isinstance(k.data, tuple) and k.data[:1] == (tag,):
             return k.data[1]
@@ -66,7 +69,10 @@ def _data(kids: Kids, tag: str) -> Any:
 
 
 class TreeBuilder(Transformer[Token, decs.Program]):
-    """Builds syntax nodes; `file` and `docs` (by start of a token) are those of the text read."""
+    """Transforms parse trees to syntax nodes.
+
+    `file` and `docs` (by start of a token) are those of the text read.
+    """
 
     file: ClassVar[str] = ""
     docs: ClassVar[dict[int, str]] = {}
@@ -563,7 +569,7 @@ class TreeBuilder(Transformer[Token, decs.Program]):
 
 
 def _bindable(operator: Part) -> str:
-    """The operator that a definition, pattern or specification names.
+    """Return the operator that a definition, pattern or specification binds.
 
     Errors: one of another module, and `!`, which is no infix operator.
     """
@@ -602,7 +608,7 @@ def _range_kind(token: Token) -> Literal["...", "..<", "..>"]:
 
 
 def _qualified(text: str) -> ast.QualName:
-    """`m.n.+.` as ("m", "n", "+."): the operator may contain dots, names may not."""
+    """Split `m.n.+.` into ("m", "n", "+."): the operator may contain dots, names may not."""
     parts: list[str] = []
     while text[0].isalpha() or text[0] == "_":
         name, _, text = text.partition(".")
@@ -611,7 +617,7 @@ def _qualified(text: str) -> ast.QualName:
 
 
 def _updated(span: Span, source: ast.Exp, steps: list[Any], value: ast.Exp) -> ast.Exp:
-    """`source with step.. = value`, where a step is a field's name or a tuple of indices."""
+    """Build `source with step.. = value`; a step is a field's name or a tuple of indices."""
     fields: list[str] = []
     while steps and isinstance(steps[0], str):
         fields.append(steps[0])

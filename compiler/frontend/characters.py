@@ -1,4 +1,4 @@
-r"""What stands in a string or character literal: characters, and escapes as in Haskell.
+r"""Decode string and character literals, with Haskell's escapes.
 
 `\n` and the like, `\101` (decimal), `\x41`, `\o101`, `\^A`, `\DEL`; `\&` is nothing.
 """
@@ -27,7 +27,10 @@ _LAST = 0x10FFFF
 
 
 def unescaped(text: str) -> str:
-    """The characters that `text`, without its quotes, stands for. Raises ValueError, in words."""
+    """Resolve the escapes of a literal's text (without its quotes).
+
+    Raises ValueError, with a message for the author.
+    """
     return _ESCAPE.sub(_character, text) if "\\" in text else text
 
 

@@ -33,7 +33,7 @@ __all__ = ["check"]
 
 
 def examine(program: decs.Program, ctx: Ctx) -> Checked:
-    """All that can be checked of a program, and what is wrong with the rest.
+    """Check a program, files that it imports included, and collect its errors.
 
     Errors: `TypeError_`, of the files that it imports.
     """
@@ -44,7 +44,7 @@ def examine(program: decs.Program, ctx: Ctx) -> Checked:
 
 
 def check(program: decs.Program, ctx: Ctx) -> TypedProg:
-    """The typed program, with the definitions of the prelude that it reaches.
+    """Return the typed program, with the definitions of the prelude that it reaches.
 
     Where `ctx.options.entry` needs no definition that cannot be built yet, those are left out.
     Errors: `TypeError_` or `Limitation`, the first in the text; `others` holds the rest.

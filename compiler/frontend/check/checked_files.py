@@ -1,9 +1,9 @@
-"""What has been checked of a program's files is kept, so that an edit costs what depends on it.
+"""Incremental checking: cache what the check of a file added, to re-check only dependents.
 
-What the check of a file adds to what is known depends on the file's path and text, on where its
-names begin, and on what those that it imports show of themselves: their interfaces. An edit that
-leaves a file's interface as it was leaves those that import it as they are. Names begin at a round
-number in every file, so that few edits change the names of those that come after it.
+What a file adds to the checker's state depends on its path and text, on the number at which its
+names start, and on the interfaces of the files that it imports. An edit that leaves a file's
+interface unchanged invalidates no importer. Names start at a round number in every file, so that
+few edits change the names of later files.
 """
 
 from __future__ import annotations
@@ -29,11 +29,13 @@ from compiler.frontend.check.types.size_exps import names_in_size
 from compiler.frontend.check.types.walks import names_in_type
 
 MOST_CHARACTERS = 400_000
-"""Of all files that are kept, but for the last; each takes about 100 bytes."""
+"""Limit on the characters of all cached files but the last; each costs about 100 bytes."""
 ROUND = 1000
 
 _ADDED = ("used", "gave")
-"""What is empty at the beginning of a file; to the rest it adds only names and spans of its own."""
+"""Parts of the state that are empty when a file begins.
+
+Others gain only the file's own names and spans."""
 _OTHERS = ("table", "serials", "transparent", "own_types", "declared_later")
 _STATE = tuple(
     one.name
@@ -44,9 +46,9 @@ _STATE = tuple(
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Interface:
-    """What a file shows of itself: what it declares, and what is known of the names in that.
+    """The view of a file by its importers: declarations, and what is known of their names.
 
-    Two that differ only in where things are defined are one.
+    Two interfaces that differ only in spans are equal.
     """
 
     declared: Module
@@ -54,18 +56,18 @@ class Interface:
 
 
 Shown = tuple[Interface, Module]
-"""The one that all have that nobody can tell from it, and what is declared, with its places."""
+"""The shared representative of equal interfaces, and the declarations with their spans."""
 _Key = tuple[str, str, int, tuple[Interface, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """What the check of a file has added."""
+    """The additions to the state by the check of a file."""
 
     interface: Interface
     declared: Module
     imported: tuple[Module, ...]
-    """What it imports, if what it declares itself may show where something in there is defined."""
+    """The imports, if the file's own declarations may hold spans inside them."""
     state: dict[str, Any]
     bound: tuple[Name, ...]
     names: Mark
@@ -78,10 +80,10 @@ _kept: OrderedDict[_Key, _File] = OrderedDict()
 
 
 class Progress:
-    """The check of a file whose imports have been checked."""
+    """The check of one file, whose imports have been checked."""
 
     def __init__(self, out: Checked, path: str, text: str, imports: dict[str, Interface]) -> None:
-        """`imports`: what the files show of themselves that it imports, by path."""
+        """`imports`: the interfaces of the imported files, by path."""
         st = out.st
         st.ctx.names.round_up(ROUND)
         self._out = out
@@ -98,7 +100,7 @@ class Progress:
         self._bound, self._defs, self._not_built = map(len, (st.serials, out.defs, out.not_built))
 
     def recall(self) -> Shown | None:
-        """What the file shows of itself if it has been checked before; all is then as it was."""
+        """Replay a cached check of the file and return its interface; None if there is none."""
         found, out = _kept.get(self._key), self._out
         if found is None:
             return None
@@ -114,7 +116,7 @@ class Progress:
         return found.interface, found.declared
 
     def done(self, declared: Module) -> Shown:
-        """What the file shows of itself, now that it has been checked without an error."""
+        """Cache the check of the file, which had no errors, and return its interface."""
         out, names = self._out, self._out.st.ctx.names
         shown = Interface(declared, _known(out.st, declared))
         interface = next(self._like(shown), shown)
@@ -136,21 +138,21 @@ class Progress:
         return interface, declared
 
     def _like(self, shown: Interface) -> Iterator[Interface]:
-        """What the file has shown of itself before that nobody can tell from this."""
+        """Yield earlier equal interfaces of the file."""
         for (path, *_), file in reversed(_kept.items()):
             old = file.interface
             if path == self._path and old.declared == shown.declared and old.known == shown.known:
                 yield old
 
     def _added(self, name: str) -> Any:
-        """What the file has added to a part of the checker's state."""
+        """Return what the file added to a part of the checker's state."""
         now = getattr(self._out.st, name)
         if isinstance(now, set):
             return now - self._sets[name]
         return dict(islice(now.items(), self._sizes[name], None))
 
     def _add(self, state: dict[str, Any]) -> None:
-        """Add to what was known before the file."""
+        """Merge into the state from before the file."""
         st = self._out.st
         for name, before in self._before.items():
             setattr(st, name, before | getattr(st, name))
@@ -159,7 +161,7 @@ class Progress:
 
 
 def forget(path: str, declared: Module) -> None:
-    """Forget of a file what has a module type of `declared` itself, and all who import that."""
+    """Drop the cache of a file that owns a module type of `declared`, and of all its importers."""
     gone: set[Interface] = set()
     while found := [
         key
@@ -171,12 +173,12 @@ def forget(path: str, declared: Module) -> None:
 
 
 def share_module_types(one: Module, other: Module) -> bool:
-    """Whether two modules have a module type in common, and not only equal ones."""
+    """Test whether two modules share a module type by identity."""
     return any(one.module_types.get(name) is m for name, m in other.module_types.items())
 
 
 def _known(st: Checker, module: Module) -> dict[Name, tuple[object, ...]]:
-    """What the checker knows of the names that a module mentions, and of those in that."""
+    """Return what the checker knows of the names that a module mentions, transitively."""
     found: dict[Name, tuple[object, ...]] = {}
     names = mentioned(module)
     while names:
@@ -192,7 +194,7 @@ def _known(st: Checker, module: Module) -> dict[Name, tuple[object, ...]]:
 
 
 def mentioned(module: Module) -> set[Name]:
-    """The names that a module mentions, but for those that functors and module types do."""
+    """Return the names that a module mentions, those inside functors and module types excluded."""
     found: set[Name] = set()
     for value in module.values.values():
         if isinstance(value, Scheme):
@@ -209,7 +211,7 @@ def mentioned(module: Module) -> set[Name]:
 
 
 def shows_others(module: Module, place: Span) -> bool:
-    """Whether what is declared at a place may tell where something is that is declared elsewhere.
+    """Test whether declarations at a place may hold spans of declarations elsewhere.
 
     Functors and module types know all names around them.
     """
@@ -224,5 +226,5 @@ def shows_others(module: Module, place: Span) -> bool:
 
 
 def all_of(path: str) -> Span:
-    """Where everything in a file is."""
+    """Return a span that covers a whole file."""
     return Span(1, 1, sys.maxsize, 1, path)

@@ -1,7 +1,7 @@
-"""A program of several files: each is checked once, after those that it imports.
+"""Check a program of several files: each once, after those that it imports.
 
-A file sees the prelude and what it imports, and gives to others what it declares without `local`.
-An error in a file ends the check, so that it is not told of those that import it as well.
+A file sees the prelude and what it imports, and exports what it declares without `local`. An error
+in a file ends the check, so that importers do not repeat it.
 """
 
 from __future__ import annotations
@@ -22,13 +22,16 @@ from compiler.frontend.files import Import, imports, parsed
 
 
 class Way(Protocol):
-    """How the files of a program are read and checked."""
+    """Strategy for reading and checking files."""
 
     def imports(self, path: str) -> Iterable[Import]:
-        """What a file imports. Errors: of syntax, in that file."""
+        """Return the imports of a file.
+
+        Errors: of syntax, in that file.
+        """
 
     def check_file(self, path: str, direct: list[str]) -> Module:
-        """What a file declares; the files that it imports are `direct`, and have been checked.
+        """Check a file whose imports `direct` have been checked; return its declarations.
 
         Errors: the first one in it.
         """
@@ -37,7 +40,7 @@ class Way(Protocol):
 def check_program(
     out: Checked, program: decs.Program, files: Mapping[str, str], empty: Callable[[], Scope]
 ) -> None:
-    """Check a program, and before it the files that it imports; `empty` makes a scope for one.
+    """Check a program and, before it, its imports; `empty` makes a scope.
 
     Errors: as below.
     """
@@ -48,7 +51,7 @@ def check_program(
 def check_imports(
     out: Checked, wanted: Iterable[Import], files: Mapping[str, str], way: Way
 ) -> None:
-    """Check files that are imported, each behind those that it imports itself.
+    """Check imported files, each after its own imports.
 
     Errors: a file that is not among `files`, imports itself, or has errors.
     """
@@ -67,7 +70,7 @@ def check_imports(
 
 
 def _in_no_circle(one: Import, path: str, above: list[str]) -> None:
-    """Demand that an import is of none of the files `above`, which lead to it."""
+    """Reject cyclic imports: an import of one of the files `above`, which lead to it."""
     if path not in above:
         return
     if path == above[-1]:
@@ -85,7 +88,7 @@ def _in_no_circle(one: Import, path: str, above: list[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class WholeFiles:
-    """Each file is checked as a whole, or recalled as a whole."""
+    """Checks or recalls each file as a whole."""
 
     out: Checked
     texts: Mapping[str, str]
@@ -104,7 +107,7 @@ class WholeFiles:
         return declared
 
     def _declared(self, path: str) -> Module:
-        """What a file declares, in a scope of its own."""
+        """Check a file in a scope of its own and return its declarations."""
         out, st = self.out, self.out.st
         outer = (st.scope, st.own_types, st.declared_later, out.own, out.exported)
         st.scope, st.own_types, st.declared_later, out.own, out.exported = (
@@ -127,7 +130,7 @@ def end_file(out: Checked, texts: Mapping[str, str]) -> None:
 
 
 def first_error(errors: list[CompileError]) -> CompileError:
-    """The first error in the text, with the others attached."""
+    """Return the first error in the text, with the others attached."""
     ordered = sorted(errors, key=lambda e: e.span)
     first = ordered[0]
     first.others = tuple(ordered[1:])

@@ -1,4 +1,4 @@
-"""What is told of an import of a file that is not there: near misses, and where packages come from.
+"""Errors for imports of missing files: near misses, and the sources of packages.
 
 A file `futhark.pkg` beside `lib` says which version of which package is required.
 """
@@ -16,12 +16,12 @@ from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.frontend.files import ENDING, MANIFEST, Import, package_of
 
 MOST_NAMED = 4
-"""Files of a folder that are all told."""
+"""Most files of a folder that are listed in full."""
 _ALONE = "An imported file lies in the folder of the program, or is given beside its `source`."
 
 
 def missing(one: Import, path: str, files: Mapping[str, str], main: str) -> TypeError_:
-    """The error of an import of `path`, which is not among `files`."""
+    """Return the error for an import of `path`, which is not among `files`."""
     found = package_of(path)
     if found is not None:
         return _of_package(one, path, found[2], f"{found[1]}{MANIFEST}", files)
@@ -53,14 +53,14 @@ def _hint(one: Import, path: str, files: Mapping[str, str], main: str) -> str:
 
 
 def _some(names: list[str]) -> str:
-    """All names if they are few, or the first of them."""
+    """List all names if they are few, or the first of them."""
     if len(names) > MOST_NAMED:
         return f"such as {', '.join(f'`{name}`' for name in names[: MOST_NAMED - 1])}"
     return " or ".join(f"`{name}`" for name in names)
 
 
 def _spelt(file: str, folder: str) -> str:
-    """What an import of a file is written as in a file of that folder."""
+    """Return how a file in that folder would write the import."""
     return posixpath.relpath(file, folder or ".").removesuffix(ENDING)
 
 
@@ -99,7 +99,7 @@ def _of_package(
 
 
 def requirement(package: str, manifest: str | None) -> str:
-    """Which version of a package is required, and in which line, in the middle of a sentence."""
+    """Describe the required version of a package and its line, for the middle of a sentence."""
     for number, line in enumerate((manifest or "").split("\n"), 1):
         words = re.findall(r"[{}]|[^\s{}]+", line.partition("--")[0])
         for name, version in pairwise(words):
@@ -109,7 +109,7 @@ def requirement(package: str, manifest: str | None) -> str:
 
 
 def package_hint(file: str, files: Mapping[str, str]) -> str:
-    """What to do about an error in a file of a package; "" of another file."""
+    """Return advice about an error in a file of a package; "" for another file."""
     found = package_of(file)
     if found is None:
         return ""

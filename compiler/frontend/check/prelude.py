@@ -1,8 +1,8 @@
-"""The prelude: Futhark definitions that every program can use, checked once and kept.
+"""The prelude: Futhark definitions for every program, checked once and cached.
 
-The result of checking `prelude/*.fut` is pickled into the user's cache folder under the hash of
-everything it depends on, and kept in the process. A program takes from it only what it reaches.
-Names bound in the prelude have tags that begin with 0, which no program's own names have.
+The checked `prelude/*.fut` is pickled into the user's cache folder under a hash of everything that
+it depends on, and kept in the process. A program takes only the definitions that it reaches. Names
+bound in the prelude have tags that begin with 0, unlike those of programs.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ class PreludeNames(NameSource):
     """Names with tags like `012`."""
 
     def fresh(self, base: str) -> Name:
-        """A new name that no program's own names can equal."""
+        """Return a new name that no program's own names can equal."""
         self._next += 1
         return f"{base_of(base)}_0{self._next}"
 
     def authored(self, base: str, said: str) -> Name:
-        """The same: the prelude is not the author's."""
+        """Return a fresh name: the prelude is not the author's."""
         return self.fresh(base)
 
 
 @dataclass(slots=True)
 class Prelude:
-    """The checked prelude: what its names mean, its definitions in order, and who uses whom."""
+    """The checked prelude: its scope, its definitions in order, and their call graph."""
 
     values: dict[str, Value] = field(default_factory=dict)
     modules: dict[str, Module] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class Prelude:
     uses: dict[Name, tuple[Name, ...]] = field(default_factory=dict)
 
     def scope(self) -> Scope:
-        """A new scope with the prelude's names in it."""
+        """Return a new scope with the prelude's names."""
         scope = Scope()
         scope.values = dict(self.values)
         scope.types = {"acc": ACCUMULATOR}
@@ -79,7 +79,7 @@ class Prelude:
         return scope
 
     def reachable(self, roots: set[Name]) -> list[t.Def]:
-        """The definitions that `roots` need, in order of definition."""
+        """Return the definitions that `roots` need, in order of definition."""
         seen: set[Name] = set()
         todo = [name for name in roots if name in self.defs]
         while todo:
@@ -92,7 +92,7 @@ class Prelude:
 
 @cache
 def load() -> Prelude:
-    """The prelude, from this process, from the cache folder, or checked anew."""
+    """Return the prelude from this process or the cache folder, or check it."""
     name = f"prelude-{_fingerprint()}.pickle"
     found = _unpickled(kept.load(name))
     if found is None:
@@ -110,7 +110,7 @@ def _unpickled(data: bytes | None) -> Prelude | None:
 
 
 def _fingerprint() -> str:
-    """A hash of the front end's sources, of what they stand on, and of the Python version."""
+    """Hash the front end's sources, their dependences, and the Python version."""
     digest = hashlib.sha256(sys.version.encode())
     root = FOLDER.parent
     below = [path for name in ("base", "algebra") for path in (root.parent / name).glob("*.py")]
@@ -175,7 +175,7 @@ def _check_file(prelude: Prelude, out: Checked, name: str) -> None:
 
 
 def _check_members(prelude: Prelude, out: Checked, prim: Prim, modules: dict[Prim, Module]) -> None:
-    """Check the Futhark part of one numeric module, with the names that its files rely on."""
+    """Check the Futhark part of one numeric module, with the names that its files need."""
     scope = out.st.scope
     mark = scope.mark()
     scope.bind_type("t", Abbreviation((), PRIM_T[prim]))
@@ -203,7 +203,7 @@ def _check_members(prelude: Prelude, out: Checked, prim: Prim, modules: dict[Pri
 
 
 def _intrinsics(st: Checker) -> Module:
-    """The module of intrinsics: their types are written in Futhark."""
+    """Build the module of intrinsics from their types, which are written in Futhark."""
     specs = "\n".join(
         f"val {name} {':' if type_.startswith('(') else ''} {type_}"
         for name, type_ in INTRINSICS.items()

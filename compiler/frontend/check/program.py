@@ -1,4 +1,4 @@
-"""A program's declarations, in order: definitions, types, modules."""
+"""Check a program's declarations in order: definitions, types, modules."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ from compiler.frontend.types import ANY_SIZE, Arrow, Record, Size, Sum, Type
 
 
 class Keeper(Protocol):
-    """Who may know what has been checked before."""
+    """A memo of what has been checked before."""
 
     def body(self, out: Checked, declared: tuple[decs.Dec, ...]) -> None:
-        """Check what is in a module."""
+        """Check a module's body."""
 
     def once(
         self, module: Module | None, exp: decs.ModTypeExp, seen: Callable[[], Module]
@@ -62,10 +62,10 @@ class Keeper(Protocol):
 
 
 class _Anew:
-    """Who knows nothing."""
+    """A keeper without memory."""
 
     def body(self, out: Checked, declared: tuple[decs.Dec, ...]) -> None:
-        """Check what is in a module."""
+        """Check a module's body."""
         check_decs(out, declared)
 
     def once(
@@ -77,37 +77,37 @@ class _Anew:
 
 @dataclass(slots=True)
 class Checked:
-    """What has been checked so far."""
+    """The result of checking so far."""
 
     st: Checker
     defs: list[t.Def] = field(default_factory=list)
     entries: list[t.EntryPoint] = field(default_factory=list)
     errors: list[CompileError] = field(default_factory=list)
     not_built: list[CompileError] = field(default_factory=list)
-    """Why definitions of values and modules are left out that can be wrong only in themselves."""
+    """Limitations of values and modules, which are excluded from the program."""
     depth: int = 0
-    """The modules around the declarations that are being checked."""
+    """Number of modules around the current declarations."""
     own: dict[tuple[str, str], Span] = field(default_factory=dict)
-    """What the current module has defined so far without `local`, by `_once`'s kind and name."""
+    """Definitions of the current module without `local`, by `_once`'s kind and name."""
     imported: dict[str, Module] = field(default_factory=dict)
-    """What each file that has been checked declares, by path."""
+    """The declarations of each checked file, by path."""
     importing: list[str] = field(default_factory=list)
-    """The files around the one that is being checked, and itself; none in the main program."""
+    """The stack of files being checked; empty in the main program."""
     exported: Module = field(default_factory=Module)
-    """What the current module has declared so far without `local`."""
+    """Declarations of the current module without `local`."""
     keeper: Keeper = field(default_factory=_Anew)
     is_trial: bool = False
-    """Whether what is defined is forgotten; see `trial`."""
+    """True while definitions are dropped; see `trial`."""
     moved: int = 0
-    """How often a module type was told that it is somewhere else."""
+    """Number of times a module type got another span."""
 
     def path_of(self, one: Import) -> str:
-        """The path of the file that an import names."""
+        """Return the path of the file that an import names."""
         return path_of(one, self.st.ctx.options.main)
 
 
 def check_decs(out: Checked, declared: tuple[decs.Dec, ...]) -> None:
-    """Check declarations one by one; errors are collected, and the rest goes on."""
+    """Check declarations one by one; collect errors and continue."""
     outer = out.st.declared_later
     out.st.declared_later = outer | later(declared)
     check_each(out, declared)
@@ -115,7 +115,7 @@ def check_decs(out: Checked, declared: tuple[decs.Dec, ...]) -> None:
 
 
 def check_each(out: Checked, declared: tuple[decs.Dec, ...]) -> None:
-    """Check declarations of which it is known what is declared later."""
+    """Check declarations whose later ones are known."""
     for dec in declared:
         mark = out.st.scope.mark()
         try:
@@ -131,7 +131,7 @@ def check_each(out: Checked, declared: tuple[decs.Dec, ...]) -> None:
 
 
 def later(decs_: tuple[decs.Dec, ...]) -> dict[tuple[str, str], int]:
-    """The line of each declaration. A name that is not known, and is here, is one to come."""
+    """Return the line of each declaration, to recognise uses before a definition."""
     found: dict[tuple[str, str], int] = {}
     for dec in decs_:
         match dec:
@@ -145,7 +145,7 @@ def later(decs_: tuple[decs.Dec, ...]) -> dict[tuple[str, str], int]:
 
 
 def _dec(out: Checked, dec: decs.Dec, local: bool = False) -> None:
-    """Check one declaration; one that is `local` may have the name of another one."""
+    """Check one declaration; a `local` one may reuse another's name."""
     match dec:
         case decs.ValDec():
             if not local:
@@ -201,11 +201,11 @@ class _Body:
         return module
 
     def imported(self, one: Import) -> Module:
-        """A file that has been checked before."""
+        """Return a file that has been checked before."""
         return self.out.imported[self.out.path_of(one)]
 
     def trial(self, body: Callable[[], Module]) -> Module:
-        """As `body` says, without its definitions; what is not built is told when it is used."""
+        """Return the module that `body` makes, without its definitions and limitations."""
         out = self.out
         defs, entries, before = len(out.defs), len(out.entries), len(out.errors)
         not_built = len(out.not_built)
@@ -232,14 +232,14 @@ _NAMED = (decs.ValDec, decs.ModDec)
 
 
 def _inner(dec: decs.Dec) -> decs.Dec:
-    """A declaration without `local`."""
+    """Strip `local` from a declaration."""
     while isinstance(dec, decs.LocalDec):
         dec = dec.dec
     return dec
 
 
 def _poison(st: Checker, dec: decs.Dec) -> None:
-    """Bind what a wrong declaration would have bound, so that its uses are not reported again."""
+    """Bind the names of a wrong declaration, so that their uses are not reported again."""
     st.deferred.clear()
     st.open_sizes.clear()
     st.overloaded.clear()
@@ -257,7 +257,7 @@ def _poison(st: Checker, dec: decs.Dec) -> None:
 
 
 def _once(out: Checked, kind: str, name: str, span: Span, is_function: bool = False) -> None:
-    """Take note of a definition; one module defines each name of a kind once.
+    """Record a definition; a module defines each name of a kind once.
 
     `kind`: "type", "module type", "entry point", or "" for values and modules, which share names.
     Of a function behind a wrong one nothing is told: it may be another equation of that.
@@ -306,7 +306,7 @@ def _value(out: Checked, dec: decs.ValDec, local: bool) -> None:
 
 
 def finish(st: Checker, made: CheckedDef, dec: decs.ValDec, is_entry: bool) -> t.Def:
-    """The definition as it stays: expanded, zonked, consumption checked; `made` gets its type.
+    """Finish a definition: expand, zonk, check consumption; `made` gets its final type.
 
     Errors: a constant with size parameters or unknown sizes.
     """
@@ -349,7 +349,7 @@ def finish(st: Checker, made: CheckedDef, dec: decs.ValDec, is_entry: bool) -> t
 
 
 def _sizes_are_known(st: Checker) -> None:
-    """Demand that something determines every size that a `let` has bound."""
+    """Demand that every size bound by a `let` is determined."""
     for name, size, span in st.let_sizes:
         if isinstance(resolve_size(size), MetaS):
             raise TypeError_(
@@ -421,7 +421,7 @@ def _type(st: Checker, dec: decs.TypeDec) -> None:
 
 
 def _takes_any_size(type_: Type) -> bool:
-    """Whether a function in it has a parameter with a size that is not named."""
+    """Test for a function with a parameter of anonymous size."""
     match resolve(type_):
         case Arrow(param, result):
             return has_any_size(param) or _takes_any_size(result)

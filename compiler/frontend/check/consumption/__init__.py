@@ -1,1 +1,1 @@
-"""Nothing is used after it was consumed, and nothing is consumed that must stay."""
+"""Uniqueness types: no use after consumption, and no consumption of what is not owned."""

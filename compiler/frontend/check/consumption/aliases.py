@@ -17,7 +17,7 @@ Aliases = Names | dict[str, "Aliases"]
 
 
 def broadcast(type_: Type, names: Names) -> Aliases:
-    """A value of `type_` all of whose arrays may share memory with `names`."""
+    """Return the aliases of a value of `type_` all of whose arrays may alias `names`."""
     if isinstance(type_, PrimT):
         return NONE
     if isinstance(type_, Record):
@@ -26,14 +26,14 @@ def broadcast(type_: Type, names: Names) -> Aliases:
 
 
 def of_constant(type_: Type, names: Names) -> Aliases:
-    """The aliases of a constant of the program; its functions make what they return anew."""
+    """Return the aliases of a program constant; functions return fresh values."""
     if isinstance(type_, Record):
         return {f: of_constant(u, names) for f, u in type_.fields}
     return NONE if isinstance(type_, Arrow | TypeVar) or is_scalar(type_) else names
 
 
 def flat(aliases: Aliases) -> Names:
-    """All names in it."""
+    """Return the union over all fields."""
     if isinstance(aliases, frozenset):
         return aliases
     if not aliases:
@@ -42,14 +42,14 @@ def flat(aliases: Aliases) -> Names:
 
 
 def both(a: Aliases, b: Aliases) -> Aliases:
-    """What may be one or the other."""
+    """Return the union of two alias sets, by field."""
     if isinstance(a, dict) and isinstance(b, dict):
         return {f: both(x, b[f]) if f in b else x for f, x in a.items()}
     return flat(a) | flat(b)
 
 
 def with_name(aliases: Aliases, type_: Type, name: Name) -> Aliases:
-    """The aliases of a variable `name` that is bound to a value with these."""
+    """Return the aliases of a variable `name` bound to a value with these."""
     if isinstance(type_, PrimT):
         return NONE
     if isinstance(type_, Sum) and is_scalar(type_):
@@ -60,45 +60,46 @@ def with_name(aliases: Aliases, type_: Type, name: Name) -> Aliases:
 
 
 def root(name: Name) -> Name:
-    """The variable of a name such as `r_5.xs`."""
+    """Return the variable of a name such as `r_5.xs`."""
     return name.partition(".")[0]
 
 
 def shown(name: Name) -> str:
-    """A name as its author wrote it."""
+    """Return a name as its author wrote it."""
     variable, dot, path = name.partition(".")
     return base_of(variable) + (dot + path if path else "")
 
 
 def returned(constants: Names) -> Names:
-    """Constants as a function's result: that it returns them was found right where it is defined.
+    """Mark constants as returned by a function.
 
-    Its callers may return them as well, and nobody consumes them.
+    The error for that is reported at the function's definition; its callers may return them as
+    well, and nobody may consume them.
     """
     return frozenset(f"{root(name)}." for name in constants)
 
 
 def is_returned(name: Name) -> bool:
-    """Whether it is a constant that came as a function's result."""
+    """Test for a constant that a function returned."""
     return name.endswith(".")
 
 
 def without(aliases: Aliases, names: Names) -> Aliases:
-    """`aliases` less `names`."""
+    """Remove `names` from `aliases`."""
     if isinstance(aliases, dict):
         return {f: without(a, names) for f, a in aliases.items()}
     return aliases - names
 
 
 def field(aliases: Aliases, name: str) -> Aliases:
-    """The aliases of a field."""
+    """Return the aliases of a field."""
     if isinstance(aliases, dict):
         return aliases.get(name, NONE)
     return aliases
 
 
 def with_field(aliases: Aliases, path: tuple[str, ...], new: Aliases) -> Aliases:
-    """The aliases of a record in which one field has been replaced."""
+    """Return the aliases of a record after an update of one field."""
     if not path:
         return new
     if not isinstance(aliases, dict):
@@ -108,7 +109,7 @@ def with_field(aliases: Aliases, path: tuple[str, ...], new: Aliases) -> Aliases
 
 
 def components(aliases: Aliases) -> list[Names]:
-    """The sets of all fields, from left to right."""
+    """Return the sets of all fields, from left to right."""
     if isinstance(aliases, frozenset):
         return [aliases]
     return [names for a in aliases.values() for names in components(a)]

@@ -59,7 +59,7 @@ _EXPS: dict[type, Callable[..., Aliases]] = {t.Loop: walk_loop}
 
 
 def check_definition(d: t.Def, annotated: bool, partial: bool, shown: Type, st: Checker) -> t.Def:
-    """Check one definition; it comes back with what is known of its result and its loops.
+    """Check one definition and return it with the facts about its result and its loops.
 
     Its `unique` says whether its result is fresh, and a loop's variable has a `*` only if the loop
     consumes its initial value.
@@ -85,7 +85,10 @@ def _function(
     partial: bool = False,
     apart: set[Name] | None = None,
 ) -> bool:
-    """Whether its result is fresh; `apart` gets its name if so, and the type says it of parts."""
+    """Test whether the function's result is fresh.
+
+    If so, and its type claims that only of parts, add its name to `apart`.
+    """
     owned: set[Name] = set()
     for pat in d.params:
         owns = consumes(pat)
@@ -113,7 +116,7 @@ def _function(
 
 
 def _result_of(type_: Type) -> Type:
-    """What a function gives once it has all its arguments."""
+    """Return a function's result type after all its arguments."""
     while isinstance(type_ := resolve(type_), Arrow):
         type_ = type_.result
     return type_
@@ -185,7 +188,7 @@ def _apply(walk: Walk, e: t.Apply) -> Aliases:
 
 
 def _still_there(walk: Walk, e: t.Apply, given: list[Aliases]) -> None:
-    """An argument may not be consumed by the evaluation of another one."""
+    """Reject an argument that the evaluation of another one consumes."""
     if walk.consumed:
         for arg, aliases in zip(e.args, given, strict=True):
             for name in flat(aliases):
@@ -251,7 +254,7 @@ def _declares_fresh(e: t.Lambda) -> bool:
 
 
 def _captured(walk: Walk, body: t.Exp, own: set[Name]) -> Names:
-    """The variables from outside that a function's body mentions, and their aliases."""
+    """Return the free variables of a function's body, and their aliases."""
     names = NONE
     for name in free_variables(body):
         if name not in own and name in walk.variables:
@@ -344,7 +347,7 @@ def _project(walk: Walk, e: t.Project) -> Aliases:
 
 @handles(_EXPS, t.RecordUpdate)
 def _record_update(walk: Walk, e: t.RecordUpdate) -> Aliases:
-    """The old value of the field is not read, and may have been consumed by the new one."""
+    """Walk `r with f = v`: the field's old value is not read, and `v` may have consumed it."""
     if isinstance(e.exp, t.Var):
         value = walk.exp(e.value)
         record = walk.use(e.exp, e.path, but=True)

@@ -1,7 +1,7 @@
 """Consumption in loops.
 
-A parameter that the body consumes makes the loop consume its initial value; then nothing in the
-body may read that value under another name, and what the parameter becomes must be the loop's own.
+A parameter that the body consumes makes the loop consume its initial value. Then the body may read
+that value under no other name, and the parameter's next value must be the loop's own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from compiler.frontend.check.consumption.ownership import COPY, Walk
 
 
 def walk_loop(walk: Walk, e: t.Loop) -> Aliases:
-    """Walk a loop; the aliases of its result.
+    """Walk a loop and return the aliases of its result.
 
     Errors: the body consumes what is not its own.
     """
@@ -66,7 +66,7 @@ def walk_loop(walk: Walk, e: t.Loop) -> Aliases:
 
 
 def _not_read_inside(part: _Part, read: dict[Name, Span]) -> None:
-    """What a loop consumes as its initial value is not read by its body under another name."""
+    """Demand that the body reads a consumed initial value under no other name."""
     for name in flat(part.init):
         if name in read:
             raise TypeError_(
@@ -79,7 +79,7 @@ def _not_read_inside(part: _Part, read: dict[Name, Span]) -> None:
 
 
 def _not_begun_twice(parts: list[_Part], span: Span) -> None:
-    """What a loop consumes as the initial value of a parameter is that of no other."""
+    """Demand that a consumed initial value belongs to one parameter only."""
     for at, part in enumerate(parts):
         for other in parts[:at]:
             if (part.eaten or other.eaten) and flat(part.init) & flat(other.init):
@@ -93,30 +93,30 @@ def _not_begun_twice(parts: list[_Part], span: Span) -> None:
 
 
 def _some_share(parts: list[_Part]) -> bool:
-    """Whether two arrays that an iteration makes, and the loop does not consume, may be one."""
+    """Test whether two unconsumed results of an iteration may alias."""
     found = [names for part in parts if not part.eaten for names in components(part.result)]
     return sum(map(len, found)) > len(NONE.union(*found))
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One variable of a loop's pattern: what it starts as, what an iteration makes of it."""
+    """One variable of a loop's pattern: the aliases of its initial value and of its next one."""
 
     name: Name
     init: Aliases
     result: Aliases
     eaten: bool
-    """Whether the loop consumes the initial value."""
+    """True if the loop consumes the initial value."""
     starred: bool = False
 
     @property
     def is_own(self) -> bool:
-        """Whether its next value must be its own."""
+        """True if the next value must be the loop's own."""
         return self.eaten or self.starred
 
 
 def _loop_parts(pat: t.Pat, init: Aliases, result: Aliases, taken: set[Name]) -> list[_Part]:
-    """The variables of a loop's pattern; `taken` are those that its body consumes.
+    """Return the variables of a loop's pattern; `taken` are those that its body consumes.
 
     With a written `*`, the initial value is consumed also where the next one is the variable itself
     or has no name.
@@ -136,7 +136,7 @@ def _loop_parts(pat: t.Pat, init: Aliases, result: Aliases, taken: set[Name]) ->
 
 
 def _check_iterations(walk: Walk, e: t.Loop, parts: list[_Part]) -> None:
-    """What a consumed parameter becomes is its own, and no other parameter's."""
+    """Demand that the next value of a consumed parameter is fresh and no other parameter's."""
     names = {p.name for p in parts}
     seen: set[Name] = set()
     seen_own: set[Name] = set()
@@ -178,7 +178,7 @@ def _outside(walk: Walk, name: Name) -> bool:
 
 
 def _loop_result(e: t.Loop, parts: list[_Part], shared: Names) -> Aliases:
-    """Parameters that are not consumed may still be what they were."""
+    """Return the aliases of a loop's result; unconsumed parameters may keep initial values."""
     table = {p.name: NONE if p.eaten else shared for p in parts}
 
     def aliases_of(pat: t.Pat) -> Aliases:

@@ -1,4 +1,4 @@
-"""Whether a function's result is its own: fresh memory, shared with nobody and in no two parts."""
+"""Freshness of results: new memory that nothing else aliases, and no two parts share."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from compiler.frontend.types import Arrow, PrimT, Record, Type
 
 
 def constants_in(walk: Walk, result: Aliases) -> Names:
-    """The program's constants that a result may share memory with."""
+    """Return the program constants that a result may alias."""
     return frozenset(n for n in flat(result) if root(n) not in walk.variables)
 
 
 def no_constants(walk: Walk, what: str, body: t.Exp, type_: Type, result: Aliases) -> None:
-    """Demand that the arrays that a function's result shows are no constants, nor parts of them.
+    """Demand that the arrays in a function's result alias no constant.
 
     Errors: one may be; its callers could not tell whether it is theirs.
     """
@@ -48,7 +48,7 @@ def no_constants(walk: Walk, what: str, body: t.Exp, type_: Type, result: Aliase
 
 
 def _of_arrays(type_: Type, aliases: Aliases) -> Names:
-    """The aliases of the arrays in a value, those left out that its type keeps abstract."""
+    """Return the aliases of the arrays in a value, those of abstract type excluded."""
     type_ = resolve(type_)
     if isinstance(type_, Record):
         return NONE.union(*[_of_arrays(u, field(aliases, f)) for f, u in type_.fields])
@@ -56,19 +56,19 @@ def _of_arrays(type_: Type, aliases: Aliases) -> Names:
 
 
 def may_alias(type_: Type) -> bool:
-    """Whether a value of this type can share memory with another."""
+    """Test whether values of this type can share memory with others."""
     if isinstance(type_, Record):
         return any(may_alias(u) for _, u in type_.fields)
     return not isinstance(type_, (PrimT, Arrow))
 
 
 def consumes(pat: t.Pat) -> bool:
-    """A `*` anywhere in a parameter's type makes all of it consumable."""
+    """Test for a `*` anywhere in a parameter's type: it makes all of it consumable."""
     return any(v.consumes for v in pattern_variables(pat))
 
 
 def _borrowed(walk: Walk, names: Names, owned: set[Name]) -> Name | None:
-    """A name that belongs to somebody else: a parameter without `*`, or something from outside."""
+    """Return a name that is not owned: a parameter without `*`, or one from outside."""
     for name in sorted(names):
         variable = walk.variables.get(root(name))
         if variable is None or variable.depth < walk.depth:
@@ -79,7 +79,7 @@ def _borrowed(walk: Walk, names: Names, owned: set[Name]) -> Name | None:
 
 
 def is_fresh(walk: Walk, result: Aliases, owned: set[Name]) -> bool:
-    """Whether a result is all one's own, each part of it apart from the others."""
+    """Test whether a result is owned, and its parts do not alias each other."""
     parts = components(result)
     if _borrowed(walk, flat(result), owned) is not None:
         return False
@@ -114,7 +114,7 @@ def must_be_fresh(walk: Walk, what: str, body: t.Exp, result: Aliases, owned: se
 
 
 def result_span(e: t.Exp) -> Span:
-    """The span of the expression whose value is the result."""
+    """Return the span of the expression that is the result."""
     while isinstance(e, (t.Let, t.LetFun)):
         e = e.body
     return e.span

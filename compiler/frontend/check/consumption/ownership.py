@@ -1,4 +1,4 @@
-"""Who owns what: the variables in scope, what they alias, and what has been consumed."""
+"""Ownership: the variables in scope, their aliases, and what has been consumed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Variable:
     consumable: bool
     what: str
     span: Span = NOWHERE
-    """Where it is bound."""
+    """Span of the binding."""
 
 
 @dataclass(slots=True)
@@ -52,20 +52,20 @@ class Walk:
     observed: dict[Name, Span] = field(default_factory=dict)
     """Names read since the innermost loop's body began."""
     fresh_results: dict[Name, bool] = field(default_factory=dict)
-    """Local functions, and whether their results are fresh."""
+    """Local functions, with True if their results are fresh."""
     given: frozenset[Name] | set[Name] = NONE
-    """Constants that a function's result may be all the same."""
+    """Constants that results may alias nevertheless."""
     applying: bool = False
-    """Whether this is the body of a functor that is applied."""
+    """True while the body of an applied functor is walked."""
     kept: frozenset[Name] | set[Name] = NONE
-    """Parameters of loops that are not consumed."""
+    """Loop parameters that are not consumed."""
     of_constants: dict[Name, Names] = field(default_factory=dict)
-    """The constants that the results of functions may be."""
+    """The constants that the results of functions may alias."""
     needless_stars: set[Name] = field(default_factory=set)
-    """Parameters of loops with a `*` whose initial values the loops do not consume."""
+    """Loop parameters with a `*` whose initial values the loops do not consume."""
     depth: int = 0
     barrier: str = ""
-    """What one may not consume out of: "lambda", "loop", .."""
+    """The innermost body that may not consume outer variables: "lambda", "loop", .."""
 
     # --- variables -----------------------------------------------------------------------------
 
@@ -88,14 +88,14 @@ class Walk:
                     self.bind(p, flat(aliases), consumable, what)
 
     def nameless(self) -> Names:
-        """A name for a value whose parts may share memory with each other."""
+        """Create a name for a value whose parts may alias each other."""
         name = f"result_{len(self.variables)}"
         own: Names = frozenset((name,))
         self.variables[name] = Variable(own, self.depth, consumable=True, what="")
         return own
 
     def use(self, e: t.Var, path: tuple[str, ...] = (), but: bool = False) -> Aliases:
-        """The aliases of the field `path` of a variable that is read here.
+        """Return the aliases of the field `path` of a variable that is read here.
 
         With `but`, it is all the rest that is read, and the whole is the result. Errors: what is
         read, or what it aliases, was consumed.
@@ -162,16 +162,16 @@ class Walk:
     # --- expressions ---------------------------------------------------------------------------
 
     def exp(self, e: t.Exp) -> Aliases:
-        """Walk an expression; its value's aliases."""
+        """Walk an expression and return its value's aliases."""
         return self.table[type(e)](self, e)
 
     def all(self, es: tuple[t.Exp, ...]) -> None:
-        """Walk expressions whose values matter only as values."""
+        """Walk expressions whose aliases do not matter."""
         for e in es:
             self.table[type(e)](self, e)
 
     def inside(self, barrier: str) -> tuple[int, str, dict[Name, Span]]:
-        """Enter a body that may not consume what is bound outside; give `leave` the result."""
+        """Enter a body that may not consume outer variables; pass the result to `leave`."""
         before = (self.depth, self.barrier, self.consumed)
         self.depth += 1
         self.barrier = barrier
@@ -179,12 +179,12 @@ class Walk:
         return before
 
     def leave(self, before: tuple[int, str, dict[Name, Span]]) -> None:
-        """Leave a body; what it consumed was its own."""
+        """Leave a body; forget what it consumed, which was its own."""
         self.depth, self.barrier, self.consumed = before
 
 
 def _bound(variable: Variable, name: Name) -> tuple[Related, ...]:
-    """Where a variable is bound, if that is known."""
+    """Return the place where a variable is bound, if known."""
     where = variable.span
     return (Related(where, f"`{shown(name)}` is bound here."),) if where.is_own else ()
 

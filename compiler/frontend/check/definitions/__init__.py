@@ -1,1 +1,1 @@
-"""What a definition is made of: type expressions, patterns, parameters, results."""
+"""Parts of definitions: type expressions, patterns, parameters, results."""

@@ -1,4 +1,4 @@
-"""The end of a definition: open size equations are decided, overloaded types get their default."""
+"""The end of a definition: decide open size equations, give overloaded types their defaults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compiler.frontend.types import Size
 
 
 def solve_sizes(st: Checker) -> None:
-    """Decide the size equations that were put off.
+    """Decide the deferred size equations.
 
     Errors: sizes that differ, or that nothing in the program makes equal.
     """
@@ -48,7 +48,7 @@ def _unequal(want: Size, got: Size, span: Span) -> TypeError_:
 
 
 def apply_defaults(st: Checker) -> None:
-    """Numbers become i32 or f64; records and sums must be known by now.
+    """Default number types to i32 or f64; records and sums must be known by now.
 
     Errors: a type that nothing determines.
     """
@@ -64,7 +64,7 @@ def apply_defaults(st: Checker) -> None:
 
 
 def default_of(prims: frozenset[str]) -> str:
-    """What a number is that could be any of these."""
+    """Return the default among these primitive types."""
     for prim in ("i32", "f64", "bool"):
         if prim in prims:
             return prim

@@ -1,7 +1,7 @@
-"""Sizes that leave the scope where their names are bound.
+"""Existential sizes: sizes that leave the scope of their names.
 
 When a function, branch or loop body ends, the sizes in its type that mention names bound inside
-become existential: names in an `ext`. Branches whose sizes differ are joined the same way.
+become existential: names in an `ext`. Branches with different sizes are joined the same way.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ Visible = Callable[[Name], bool]
 
 @dataclass(slots=True)
 class Hidden:
-    """The sizes made existential so far: by their text, so that equal sizes stay equal."""
+    """The sizes made existential so far, by text, so that equal sizes stay equal."""
 
     st: Checker
     visible: Visible
     computed: bool
-    """Whether a size may be an expression that costs something, as in the type of a function."""
+    """True if a size may be a costly expression, as in the type of a function."""
     names: dict[str, Name] = field(default_factory=dict)
 
     def size(self, s: Size, followed: frozenset[Name] = frozenset()) -> Size:
-        """`s`, or the existential name that stands for it.
+        """Return `s`, or the existential name that replaces it.
 
-        `followed`: names whose meaning led here. That of `n` may come back to it where a parameter
-        would have to have the size `n = length xs` of itself, which is refused later.
+        `followed`: names whose meanings led here. The meaning of `n` may lead back to it where a
+        parameter would need the size `n = length xs` of itself, which is refused later.
         """
         s = resolve_size(s)
         if isinstance(s, MetaS):
@@ -94,9 +94,9 @@ class Hidden:
 
 
 def computed(st: Checker, s: Size, visible: Visible, by_said: bool = True) -> Size | None:
-    """`s` over visible names alone, if what the others equal tells it, and is not too long.
+    """Express `s` over visible names by known equalities; None if that fails or is too long.
 
-    `by_said`: also what names of the program's author equal.
+    `by_said`: also replace names that the author wrote.
     """
     while not is_long(s, MOST):
         mentioned: set[Name] = set()
@@ -112,7 +112,7 @@ def computed(st: Checker, s: Size, visible: Visible, by_said: bool = True) -> Si
 
 
 def known_as(st: Checker, s: Size, mentioned: set[Name]) -> Size:
-    """`s` with names replaced by the sizes that they are known to equal."""
+    """Replace names in `s` by the sizes that they are known to equal."""
     meanings = {n: st.alias[n] for n in mentioned if n in st.alias and _may_stand(st.alias[n])}
     if isinstance(s, SizeExp):
         assert isinstance(s.exp, t.Exp)
@@ -121,21 +121,21 @@ def known_as(st: Checker, s: Size, mentioned: set[Name]) -> Size:
 
 
 def _may_stand(meaning: Size) -> bool:
-    """Whether what a name of a size equals may stand in its place."""
+    """Test whether the meaning of a size name may replace the name."""
     return not isinstance(meaning, SizeAtom) and cheap_size(meaning)
 
 
 def hide(
     st: Checker, type_: Type, visible: Visible, computed: bool = False
 ) -> tuple[Type, tuple[Name, ...]]:
-    """`type_` with sizes over invisible names made existential, and the names made.
+    """Make the sizes of `type_` over invisible names existential; return the new names as well.
 
     `computed`: those that a call of functions tells stay that, `[i64.sum ks]`.
     """
     hidden = Hidden(st, visible, computed)
 
     def names_first(s: Size) -> Size:
-        """`[k]` gets its name before `[n - k]` is looked at."""
+        """Name `[k]` before `[n - k]` is visited."""
         return hidden.size(s) if isinstance(resolve_size(s), SizeVar) else s
 
     named = map_sizes(type_, names_first)
@@ -153,7 +153,7 @@ def hide(
 
 
 def close_constructors(result: Type, level: int, params: Iterable[Type]) -> None:
-    """Sizes of a result's constructors that nothing tells: it is made with others, 0 will do."""
+    """Set undetermined sizes of a result's constructors to 0: the value has another variant."""
     told: list[MetaS] = []
     for param in params:
         metas_in(param, [], told)
@@ -170,7 +170,7 @@ def close_constructors(result: Type, level: int, params: Iterable[Type]) -> None
 
 
 def bound_before(st: Checker, mark: int) -> Visible:
-    """Names bound before `mark` are visible (and those that nobody bound, such as definitions)."""
+    """Return a test for names bound before `mark`, or nowhere, such as definitions."""
     serials = st.serials
 
     def visible(name: Name) -> bool:
@@ -189,9 +189,9 @@ class _Join:
     maker: Maker
     names: dict[tuple[str, str], Name] = field(default_factory=dict)
     linked: bool = False
-    """Inside of variants whose sizes differ: sums that they hold have sizes of their own, too."""
+    """Inside variants with different sizes; sums in them have sizes of their own, too."""
     opened: list[MetaS] = field(default_factory=list)
-    """Sizes of what was unknown until the branches were compared."""
+    """Sizes of types that were unknown until the branches were compared."""
 
 
 def join(
@@ -204,7 +204,7 @@ def join(
     related: Related,
     maker: Maker,
 ) -> tuple[Type, tuple[Name, ...]]:
-    """The type of an `if` whose branches have these types, and the sizes that are new in it.
+    """Return the type of an `if` whose branches have these types, and its new existential sizes.
 
     `mark` is the moment before the branches, `maker` the `if`. Errors: the types differ in more
     than sizes.
@@ -255,7 +255,7 @@ def _join(j: _Join, a: Type, b: Type) -> Type:
 
 
 def _join_arrays(j: _Join, a: Array, b: Array) -> Type:
-    """Two arrays; the elements of the one with fewer dimensions are not known yet."""
+    """Join two arrays; the element type of the one with fewer dimensions is unknown yet."""
     common = min(len(a.dims), len(b.dims))
     shorter = a if len(a.dims) == common else b
     if len(a.dims) != len(b.dims) and not isinstance(shorter.elem, MetaT):
@@ -270,9 +270,9 @@ def _join_arrays(j: _Join, a: Array, b: Array) -> Type:
 
 
 def _join_variants(j: _Join, a: MetaT, b: MetaT) -> Type:
-    """Two values of a sum type of which only variants are known, with different sizes in them.
+    """Join two partially known sum types with different sizes in their variants.
 
-    The type of the whole has names for these; what it turns out to be, the two are as well.
+    The joined type has names for these; what it turns out to be later, the two are as well.
     """
     assert a.variants is not None
     assert b.variants is not None
@@ -293,7 +293,7 @@ def _join_variants(j: _Join, a: MetaT, b: MetaT) -> Type:
 
 
 def _differ(j: _Join, a: Type, b: Type) -> bool:
-    """Whether types that may be the same have sizes that are different, or not known outside."""
+    """Test whether types that may unify have sizes that differ, or are not known outside."""
     a, b = resolve(a), resolve(b)
     match a, b:
         case Array(dims, elem), Array(others, other):
@@ -315,7 +315,7 @@ def _differ(j: _Join, a: Type, b: Type) -> bool:
 
 
 def _agree(j: _Join, a: Size, b: Size) -> bool:
-    """Whether two sizes are the same and known outside, or one may be taken to be the other."""
+    """Test whether two sizes are equal and known outside, or one may be unified with the other."""
     if isinstance(a, MetaS):
         return a is b or _may_be(j, a, b)
     if isinstance(b, MetaS):
@@ -326,7 +326,7 @@ def _agree(j: _Join, a: Size, b: Size) -> bool:
 
 
 def _variants(t: Type) -> dict[str, tuple[Type, ...]]:
-    """The variants that a type is known to have."""
+    """Return the known variants of a type."""
     if isinstance(t, Sum):
         return dict(t.variants)
     return (t.variants or {}) if isinstance(t, MetaT) else {}
@@ -337,7 +337,7 @@ def _shape(t: Sum) -> list[tuple[str, int]]:
 
 
 def _join_unknown(j: _Join, meta: MetaT, known: Type) -> Type:
-    """An unknown type takes the other branch's shape; sizes bound inside become existential."""
+    """Give an unknown type the other branch's shape; inner sizes become existential."""
     known = subst(known, {}, {})
 
     def open_size(s: Size) -> Size:
@@ -383,7 +383,7 @@ def _join_size(j: _Join, a: Size, b: Size) -> Size:
 
 
 def _settled(st: Checker, s: Size) -> Size:
-    """A size that a coercion leaves open is what it was: the other branch has no say in it."""
+    """Resolve a size that a coercion leaves open: the other branch must not determine it."""
     s = resolve_size(s)
     if isinstance(s, MetaS):
         given = next((given for size, given in st.open_sizes if resolve_size(size) is s), None)
@@ -393,7 +393,7 @@ def _settled(st: Checker, s: Size) -> Size:
 
 
 def _may_be(j: _Join, meta: MetaS, other: Size) -> bool:
-    """Whether branches may take `meta` to be `other`.
+    """Test whether branches may take `meta` to be `other`.
 
     They take a size of a loop's parameter only to be what it was before the loop, and one of a
     function's parameter, also where its type is not written, only to be itself. Of what the other

@@ -1,4 +1,4 @@
-"""Functions: lambdas, local functions and definitions; their parameters, generalisation."""
+"""Lambdas, local functions and definitions: their parameters and generalisation."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ LIFTS = {"type": DATA, "sizelifted": SIZE_LIFTED, "lifted": LIFTED}
 
 
 def simple_names(pats: list[t.Pat]) -> set[Name]:
-    """The parameters that are plain names, which the sizes of a function's type may mention."""
+    """Return the parameters that are plain names: sizes in the function's type may mention them."""
     return {p.name for p in pats if isinstance(p, t.PVar)}
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionResult:
-    """A function's result: its type, its existential sizes, and which of it is fresh."""
+    """A function's result: its type, its existential sizes, and its fresh parts."""
 
     type: Type
     ext: tuple[Name, ...]
@@ -71,7 +71,7 @@ class FunctionResult:
 
 
 def function_type(pats: list[Bound], final: FunctionResult) -> Type:
-    """The chain of arrows from parameters to `result`; parameters have names if sizes do."""
+    """Build the chain of arrows from parameters to result; name those that sizes mention."""
     result = final.type
     mentioned = names_in_type(result)
     last = True
@@ -93,7 +93,7 @@ def function_type(pats: list[Bound], final: FunctionResult) -> Type:
 
 
 def infer_lambda(st: Checker, exp: ast.Lambda, expected: Type | None) -> t.Exp:
-    """An anonymous function; the expected type tells its parameters' types before the body."""
+    """Infer a lambda; the expected type provides its parameters' types before the body."""
     mark, since = st.scope.mark(), len(st.serials)
     bounds: list[Bound] = []
     want = None if expected is None else resolve(expected)
@@ -146,7 +146,7 @@ def _says_its_size(type_: Type, before: Iterable[Size], span: Span) -> None:
 
 
 def _known_until_here(st: Checker, bounds: list[Bound]) -> None:
-    """Let branches not take the sizes of parameters to be what the body binds from now on."""
+    """Forbid branches to unify parameters' sizes with names bound from now on."""
     types: list[MetaT] = []
     sizes: list[MetaS] = []
     for bound in bounds:
@@ -159,7 +159,7 @@ def _known_until_here(st: Checker, bounds: list[Bound]) -> None:
 
 
 def _written_result(st: Checker, exp: ast.TypeExp, visible: set[Name], since: int) -> Resolved:
-    """The result type that a function is given.
+    """Resolve a function's annotated result type.
 
     Errors: a size is a name from inside of a tuple or record, which no caller knows.
     """
@@ -180,7 +180,7 @@ def _written_result(st: Checker, exp: ast.TypeExp, visible: set[Name], since: in
 
 
 def _as_bound(st: Checker, type_: Type) -> list[Name]:
-    """The names in a type's sizes, in the order in which they were bound."""
+    """Return the names in a type's sizes, in the order in which they were bound."""
     return sorted(names_in_type(type_), key=lambda name: (st.serials.get(name, -1), name))
 
 
@@ -192,9 +192,9 @@ def finish_result(
     visible: set[Name],
     what: str,
 ) -> FunctionResult:
-    """A function's result: sizes that its annotation leaves open are those of the body.
+    """Determine a function's result; sizes that its annotation leaves open are the body's.
 
-    `visible` are the names bound inside that its type may mention.
+    `visible`: names bound inside that its type may mention.
     """
     serial = st.serials
 
@@ -215,13 +215,13 @@ def finish_result(
 
 @dataclass(slots=True)
 class CheckedDef:
-    """A checked definition; `definition` still has unknowns in it until it is zonked."""
+    """A checked definition; `definition` contains metavariables until it is zonked."""
 
     scheme: Scheme
     definition: t.Def
     params: list[Bound]
     since: int
-    """What was bound before it: names with lower numbers in `Checker.serials`."""
+    """Mark in `Checker.serials`: names with lower numbers were bound before."""
 
 
 @dataclass(slots=True)
@@ -233,13 +233,13 @@ class _Params:
     open: set[Name] = field(default_factory=set)
     bounds: list[Bound] = field(default_factory=list)
     visible: set[Name] = field(default_factory=set)
-    """Names that the type of the result may mention."""
+    """Names that the result type may mention."""
     own: Recursive = field(default_factory=lambda: Recursive(""))
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionSyntax:
-    """What a definition and a local function have in common."""
+    """The common part of a definition and a local function."""
 
     name: str
     span: Span
@@ -256,7 +256,7 @@ def bind_type_params(
     sizes: list[Name],
     open_types: set[Name] | None = None,
 ) -> set[Name]:
-    """Bind `[n]` and `'t`; the names of those that may stand for functions.
+    """Bind `[n]` and `'t`; return the names of those that may stand for functions.
 
     Errors: a name that is bound twice.
     """
@@ -324,7 +324,7 @@ def define(st: Checker, source: FunctionSyntax, top: bool) -> CheckedDef:
 
 
 def _guessed(st: Checker, bounds: list[Bound]) -> None:
-    """Warn of parameters that are numbers of which nothing says of what type."""
+    """Warn of parameters whose number types only defaults determine."""
     for variable in (v for bound in bounds for v in pattern_variables(bound.pat)):
         found = resolve(variable.type)
         if isinstance(found, MetaT) and found.prims is not None:
@@ -354,7 +354,7 @@ def _takes_known_sizes(
 
 
 def _taken(type_: Type) -> set[Name]:
-    """The sizes of what the functions in a value of this type take."""
+    """Return the sizes of the parameters of functions in values of this type."""
     type_ = resolve(type_)
     match type_:
         case Record(fields):
@@ -367,7 +367,7 @@ def _taken(type_: Type) -> set[Name]:
 def _inside(
     st: Checker, source: FunctionSyntax, params: _Params, since: int, top: bool
 ) -> tuple[t.Exp, FunctionResult]:
-    """The body and the result of a definition; its parameters are bound on the way."""
+    """Check the body and result of a definition; bind its parameters."""
     mark = st.scope.mark()
     known = source.name in st.scope.values or source.name in st.scope.modules
     if source.params and not known and not is_operator(source.name):
@@ -409,7 +409,7 @@ def _checked_def(
     result: FunctionResult,
     since: int,
 ) -> CheckedDef:
-    """A checked definition under a name of its own."""
+    """Build the checked definition under a fresh name."""
     name = params.own.name or st.authored(source.name)
     scheme = Scheme(
         name,
@@ -465,7 +465,7 @@ def _all_sizes_used(source: FunctionSyntax, params: _Params, type_: Type) -> Non
 
 
 def solve(st: Checker) -> None:
-    """At the end of a top-level definition: decide open sizes, apply defaults.
+    """End a top-level definition: decide open sizes, apply defaults.
 
     Errors: sizes that cannot be shown equal, types that are not known.
     """
@@ -474,10 +474,10 @@ def solve(st: Checker) -> None:
 
 
 def _with_told_sizes(st: Checker, bounds: list[Bound], known: set[Name], since: int) -> list[Bound]:
-    """Parameters whose sizes are bound inside, after `since`, if those before them tell these.
+    """Replace sizes bound inside, after `since`, where parameters before them determine these.
 
-    In `def f (h: i32 -> i64) xs = zip (iota (h 3)) xs` that of `xs` is `h 3`; what a `let` binds
-    tells nothing of a parameter. `known`: names that are known before the first.
+    In `def f (h: i32 -> i64) xs = zip (iota (h 3)) xs` the size of `xs` is `h 3`; a name bound by
+    `let` determines none. `known`: names that are known before the first parameter.
     """
     told: list[Bound] = []
     before = set(known)
@@ -498,7 +498,7 @@ def _with_told_sizes(st: Checker, bounds: list[Bound], known: set[Name], since: 
 
 
 def _with_sizes(pat: t.Pat, change: Callable[[Size], Size]) -> t.Pat:
-    """A parameter with every array size in its type changed."""
+    """Change every array size in a parameter's type."""
     pat = replace(pat, type=map_sizes(pat.type, lambda size: change(resolve_size(size))))
     if isinstance(pat, t.PRecord):
         inner = tuple([(field, _with_sizes(one, change)) for field, one in pat.fields])
@@ -537,7 +537,7 @@ def check_parameters(st: Checker, bounds: list[Bound], known: set[Name], since: 
 
 
 def _left_open(pat: t.Pat, name: Name) -> str:
-    """How a parameter is written whose size is bound inside, under that `name`."""
+    """Suggest how to write a parameter whose size is bound inside, as `name`."""
     if isinstance(resolve(pat.type), Arrow):
         return "Let the function take that size as well: `(f: (n: i64) -> [n]i32 -> i32)`."
 
@@ -552,7 +552,7 @@ def _left_open(pat: t.Pat, name: Name) -> str:
 
 
 def _size_over(type_: Type, name: Name) -> str:
-    """The first size in a type that mentions `name`, or that name."""
+    """Return the first size in a type that mentions `name`, or that name."""
     over = (size for size in map(resolve_size, sizes_of(type_)) if _mentions(size, name))
     return next(map(show_size, over), base_of(name))
 
@@ -564,7 +564,7 @@ def _mentions(size: Size, name: Name) -> bool:
 
 
 def _size_name(st: Checker, params: _Params) -> Name:
-    """A name for an inferred size parameter that none of the others reads like."""
+    """Choose a name for an inferred size parameter that resembles none of the others."""
     taken = {base_of(n) for n in params.sizes}
     free = next((b for b in ("n", "m", "k", "l", "o", "p", "q") if b not in taken), "n")
     return st.fresh(free)
@@ -596,7 +596,7 @@ def _generalise(st: Checker, type_: Type, params: _Params) -> None:
 
 
 def _keep_open(meta: MetaT, level: int) -> None:
-    """What is known about an overloaded type or a record cannot be said of a type parameter."""
+    """Exclude an overloaded or partially known type from generalisation."""
     types: list[MetaT] = []
     sizes: list[MetaS] = []
     metas_in(meta, types, sizes)
@@ -607,7 +607,7 @@ def _keep_open(meta: MetaT, level: int) -> None:
 
 
 def infer_let_fun(st: Checker, exp: ast.LetFun, expected: Type | None) -> t.Exp:
-    """A local function, generalised, in scope in the body."""
+    """Infer a local function, which is generalised and in scope in the body."""
     source = FunctionSyntax(exp.name, exp.span, exp.type_params, exp.params, exp.ret, exp.rhs)
     made = define(st, source, top=False)
     mark = st.scope.mark()
@@ -621,7 +621,7 @@ def infer_let_fun(st: Checker, exp: ast.LetFun, expected: Type | None) -> t.Exp:
 
 
 def expand(st: Checker, definition: t.Def) -> t.Def:
-    """Give a definition of function type as many parameters as its type has arrows."""
+    """Eta-expand a definition of function type."""
     type_ = resolve(definition.ret)
     if not isinstance(type_, Arrow):
         return definition
@@ -664,7 +664,7 @@ def expand(st: Checker, definition: t.Def) -> t.Def:
 
 
 def _renamed_ext(st: Checker, ext: tuple[Name, ...], type_: Type) -> tuple[tuple[Name, ...], Type]:
-    """New names for existential sizes, and the type with them."""
+    """Rename existential sizes in a type."""
     new = {name: st.fresh(name) for name in ext}
     return tuple(new.values()), subst(type_, {}, {n: SizeVar(m) for n, m in new.items()})
 

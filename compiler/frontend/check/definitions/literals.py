@@ -1,4 +1,4 @@
-"""Literals: numbers whose type the context decides, booleans, strings."""
+"""Literals: numbers whose types the context determines, booleans, strings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from compiler.frontend.types import Array, PrimT, SizeConst, Type
 
 
 def literal(st: Checker, exp: ast.Exp) -> t.Const:
-    """An integer, float or boolean literal; without a suffix its type is left open.
+    """Type an integer, float or boolean literal; without a suffix its type is left open.
 
     Errors: an integer that no type has.
     """
@@ -46,7 +46,7 @@ def literal(st: Checker, exp: ast.Exp) -> t.Const:
 
 
 def infer_literal(st: Checker, exp: ast.Exp, expected: Type | None) -> t.Exp:
-    """A literal as an expression."""
+    """Infer a literal as an expression."""
     plain = type(exp) is ast.IntLit and not exp.suffix
     if plain and type(expected) is PrimT and expected.prim in NUMBER_SET:
         assert isinstance(exp, ast.IntLit)
@@ -56,15 +56,15 @@ def infer_literal(st: Checker, exp: ast.Exp, expected: Type | None) -> t.Exp:
 
 
 def infer_string(st: Checker, exp: ast.StringLit, expected: Type | None) -> t.Exp:
-    """A string is an array of its UTF-8 bytes."""
+    """Infer a string: an array of its UTF-8 bytes."""
     data = exp.value.encode("utf-8", "surrogateescape")
     return t.StringConst(Array((SizeConst(len(data)),), PRIM_T["u8"]), exp.span, data)
 
 
 _TOO_LARGE = {"f16": 65520, "f32": 2**128, "f64": 2**1024 - 2**970}
-"""The smallest numbers that round to infinity, or nearly so."""
+"""Bounds from which numbers round to infinity."""
 _LONGEST = 100
-"""Digits of a number that an error shows."""
+"""Most digits of a number in an error."""
 
 
 def check_range(value: int | float | bool, type_: PrimT, span: Span) -> None:
@@ -90,7 +90,7 @@ def check_range(value: int | float | bool, type_: PrimT, span: Span) -> None:
 
 
 def _range(prim: Prim) -> str:
-    """What an integer type holds."""
+    """Describe the range of an integer type."""
     if prim in FLOAT_SET:
         return ""
     low, high = int_range(prim)
@@ -103,7 +103,7 @@ def _shown(value: int | float) -> str:
 
 
 def constant(value: int | float | bool, type_: PrimT) -> int | float | bool:
-    """The value of a literal at its final type: floats for float types, integers wrapped."""
+    """Return the value of a literal at its final type: floats for float types, wrapped integers."""
     prim = type_.prim
     if prim == "bool" or isinstance(value, bool):
         return value

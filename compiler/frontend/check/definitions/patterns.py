@@ -1,4 +1,4 @@
-"""Patterns: binding names to the parts of a value whose type is known or to be found."""
+"""Patterns: bind names to the parts of a value."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from compiler.frontend.types import UNIT, Record, Sum, Type, tuple_type
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A pattern with its type and whether its type has `*`."""
+    """A pattern with its type; `unique` if the type has a `*`."""
 
     pat: t.Pat
     unique: bool
@@ -74,7 +74,7 @@ def _names(pat: ast.Pat, names: dict[str, Span]) -> None:
 
 
 def pattern_names(pat: ast.Pat) -> list[str]:
-    """The names that a pattern binds."""
+    """Return the names that a pattern binds."""
     names: dict[str, Span] = {}
     _names(pat, names)
     return list(names)
@@ -125,7 +125,7 @@ def _typed(
 
 
 def _consuming(pat: t.Pat) -> t.Pat:
-    """The pattern with all its variables marked as consumed."""
+    """Mark all variables of a pattern as consumed."""
     match pat:
         case t.PVar():
             return t.PVar(pat.type, pat.span, pat.name, consumes=True)
@@ -231,7 +231,7 @@ def _constructor(ctx: _PatternContext, pat: ast.PConstr, type_: Type) -> t.Pat:
 def require_variant(
     st: Checker, type_: Type, name: str, args: tuple[Type, ...], span: Span, what: str
 ) -> None:
-    """Note that `type_` is a sum type with that variant."""
+    """Constrain `type_` to a sum type with that variant."""
     meta = st.meta(span)
     meta.variants = {name: args}
     st.overloaded.append(meta)

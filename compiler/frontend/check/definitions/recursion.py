@@ -1,8 +1,8 @@
 """Definitions that call themselves.
 
-A call inside of the definition has its type parameters, and sizes of its own where the types of the
-parameters and of the result are written. Functions among the arguments have to be the parameters
-themselves, so that each version of the definition needs no other version of it.
+A recursive call has the definition's type parameters, and sizes of its own where the types of the
+parameters and of the result are written. Function arguments have to be the parameters themselves,
+so that no specialisation of the definition needs another one of it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from compiler.frontend.types import Type
 
 
 def result_is_written(own: Recursive, result: Type | None, span: Span) -> None:
-    """Demand that the result's type is written where its sizes matter before they are known.
+    """Demand a written result type where recursive calls would need its sizes too early.
 
     `result`: the type that all calls inside of the definition share; None if it is written.
     Errors: the type is not written, and has a size.
@@ -37,7 +37,7 @@ def result_is_written(own: Recursive, result: Type | None, span: Span) -> None:
 
 
 def check_calls(d: t.Def, lifted: frozenset[str]) -> None:
-    """Demand that a definition's calls of itself pass its functional parameters on.
+    """Demand that recursive calls pass the functional parameters on.
 
     `lifted`: type parameters that may stand for functions. Errors: `TypeError_`.
     """
@@ -80,7 +80,7 @@ def _functional(type_: Type, lifted: frozenset[str]) -> bool:
 
 
 def _uses(e: t.Exp, name: str) -> Iterator[tuple[Span, tuple[t.Exp, ...]]]:
-    """Where a function is used, and the arguments that it gets there."""
+    """Yield the uses of a function and the arguments of each."""
     match e:
         case t.Apply(fn=t.Var(name=called), args=args) if called == name:
             yield e.span, args

@@ -61,35 +61,35 @@ MOST_CONSTRUCTORS = 255
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A type with its uniqueness (a `*` anywhere in it) and the sizes that `?[k].` names."""
+    """A type with its uniqueness (a `*` anywhere in it) and the sizes that `?[k].` binds."""
 
     type: Type
     unique: bool = False
     ext: tuple[Name, ...] = ()
     fresh: bool = False
-    """As a result: all of it is fresh."""
+    """For a result: all of it is fresh."""
     fresh_fields: tuple[str, ...] = ()
-    """As a result: the fields that are fresh, if not all are."""
+    """For a result: its fresh fields, if not all are."""
     lift: int = DATA
-    """What the type holds: sizes of its own, functions; see `scope/scope.py`."""
+    """Kind of the values, as in `scope/scope.py`: with sizes of their own, or functions."""
     span: Span = NOWHERE
-    """Where it is written, as that of a function's result."""
+    """Place of the type expression, such as a result's."""
 
 
 @dataclass(slots=True)
 class _TypeContext:
     st: Checker
     anon: Anon
-    """The size that a written `[]` stands for."""
+    """Makes the size for a written `[]`."""
     opened: Anon
-    """The same for one that an abbreviation leaves open."""
+    """Makes the size for one that an abbreviation leaves open."""
     unique: bool = False
     ext: list[Name] = field(default_factory=list)
     lift: int = DATA
 
 
 def resolve_type(st: Checker, exp: ast.TypeExp, anon: Anon, opened: Anon | None = None) -> Resolved:
-    """The type that `exp` stands for; `opened` makes sizes in abbreviations, if not as `anon` does.
+    """Resolve a type expression; `opened` makes open sizes of abbreviations, by default `anon`.
 
     Errors: unknown names (with near misses), wrong arguments of abbreviations, duplicate fields.
     """
@@ -99,7 +99,7 @@ def resolve_type(st: Checker, exp: ast.TypeExp, anon: Anon, opened: Anon | None 
 
 
 def resolve_result(st: Checker, exp: ast.TypeExp) -> Resolved:
-    """A function's result type: anonymous sizes become names in `ext`."""
+    """Resolve a function's result type: anonymous sizes become names in `ext`."""
     ext: list[Name] = []
 
     def anon(span: Span) -> Size:
@@ -113,7 +113,7 @@ def resolve_result(st: Checker, exp: ast.TypeExp) -> Resolved:
 
 
 def _freshness(st: Checker, exp: ast.TypeExp) -> tuple[bool, tuple[str, ...]]:
-    """Whether a result of this type is fresh, and if only in part, which fields are."""
+    """Return whether a result of this type is fresh; if only in part, its fresh fields."""
     match exp:
         case ast.TUnique():
             return True, ()
@@ -174,7 +174,7 @@ def _type(ctx: _TypeContext, exp: ast.TypeExp) -> Type:
 
 
 def _element(ctx: _TypeContext, span: Span, exp: ast.TypeExp) -> Type:
-    """An array's element: no function, and of one size."""
+    """Resolve an array's element type: no function, and of one size."""
     outer, ctx.lift = ctx.lift, DATA
     elem = _type(ctx, exp)
     ctx.st.element(elem, span)
@@ -197,12 +197,12 @@ def _element(ctx: _TypeContext, span: Span, exp: ast.TypeExp) -> Type:
 
 
 def record_type(fields: list[tuple[str, Type]]) -> Record:
-    """A record with its fields sorted: numbers by value, then names."""
+    """Build a record with its fields sorted: numbers by value, then names."""
     return Record(tuple(sorted(fields, key=lambda item: field_order(item[0]))))
 
 
 def field_order(name: str) -> tuple[int, int, str]:
-    """The sort key of a field."""
+    """Return the sort key of a field."""
     return (0, int(name), "") if name.isdigit() else (1, 0, name)
 
 
@@ -235,7 +235,10 @@ def _sum(
 
 
 def _exists(ctx: _TypeContext, exp: ast.TExists) -> Type:
-    """`?[names].elem`. Errors: a name twice; one that is not by itself the size of an array."""
+    """Resolve `?[names].elem`.
+
+    Errors: a name twice; one that is not by itself the size of an array.
+    """
     st = ctx.st
     mark = st.scope.mark()
     ctx.lift = max(ctx.lift, SIZE_LIFTED)
@@ -282,7 +285,7 @@ def _arrow(ctx: _TypeContext, exp: ast.TArrow) -> Type:
 
 
 def lookup_type(st: Checker, name: ast.QualName, span: Span) -> Abbreviation:
-    """The meaning of a type name.
+    """Look up a type name.
 
     Errors: unknown types and modules, with near misses.
     """
@@ -326,7 +329,7 @@ _PRIMS = {name: Abbreviation((), type_) for name, type_ in PRIM_T.items()}
 
 
 def _applied(name: str, params: tuple[TypeParamInfo, ...], args: tuple[ast.TypeExp, ...]) -> str:
-    """How a type is written that has too few or too many arguments; "" if nobody can tell."""
+    """Suggest how to write a type with too few or too many arguments; "" if unknown."""
     if params and not args:
         given = " ".join("[n]" if param.is_size else "i32" for param in params)
         return f"Give it what it takes, as in `{name} {given}`."
@@ -367,7 +370,7 @@ def _apply(
 
 
 def opened(st: Checker, abbreviation: Abbreviation, span: Span) -> Type:
-    """What an abbreviation stands for, with any size for those that it leaves open."""
+    """Expand an abbreviation, with unknowns for the sizes that it leaves open."""
     open_sizes: dict[Name, Size] = {name: st.size_meta(span) for name in abbreviation.ext}
     return _fill(
         _TypeContext(st, st.size_meta, st.size_meta), subst(abbreviation.type, {}, open_sizes), span
@@ -375,7 +378,7 @@ def opened(st: Checker, abbreviation: Abbreviation, span: Span) -> Type:
 
 
 def _exists_anew(ctx: _TypeContext, ext: Name, span: Span) -> Size:
-    """A size that an abbreviation leaves open, at a use; in an abbreviation it stays open."""
+    """Make the size for an open one of an abbreviation; in an abbreviation it stays open."""
     size = ctx.opened(span)
     if size is not ANY_SIZE:
         return size
@@ -405,7 +408,7 @@ def _size_argument(ctx: _TypeContext, arg: ast.TypeExp, param: Name) -> Size:
 
 
 def has_any_size(t: Type) -> bool:
-    """Whether an abbreviation's type leaves a size open."""
+    """Test whether an abbreviation's type leaves a size open."""
     t = resolve(t)
     if isinstance(t, Array) and ANY_SIZE in t.dims:
         return True
@@ -413,7 +416,7 @@ def has_any_size(t: Type) -> bool:
 
 
 def _fill(ctx: _TypeContext, t: Type, span: Span) -> Type:
-    """Replace `ANY_SIZE` by what `[]` means here; in results of functions by an `ext`."""
+    """Replace `ANY_SIZE` by the local meaning of `[]`; in results of functions by an `ext`."""
     t = resolve(t)
     match t:
         case Array(dims, elem):
@@ -473,7 +476,7 @@ def _size_hint(type_: Type) -> str:
 
 
 def _consumes(e: t.Exp) -> bool:
-    """Whether a function that is applied in it consumes a variable."""
+    """Test whether an applied function in it consumes a variable."""
     if isinstance(e, t.Apply):
         arrow = resolve(e.fn.type)
         for arg in e.args:
@@ -485,7 +488,7 @@ def _consumes(e: t.Exp) -> bool:
 
 
 def size_from(st: Checker, exp: ast.Exp) -> Size:
-    """An i64 expression written as a size.
+    """Convert an i64 expression to a size.
 
     Errors: other types; expressions too complicated to be compared.
     """

@@ -1,1 +1,1 @@
-"""The type of each kind of expression."""
+"""Type inference, by kind of expression."""

@@ -1,8 +1,8 @@
-"""Function application: instances, sizes that depend on arguments, existential results.
+"""Function application: instances, argument-dependent sizes, existential results.
 
-Arguments that are functions are checked after the others: then the types of their parameters are
-known. A parameter that sizes mention is replaced by its argument; an argument that is no simple
-expression gets a name first.
+Functional arguments are checked after the others, when the types of their parameters are known. A
+parameter that sizes mention is replaced by its argument; an argument that is no simple expression
+is bound to a name first.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from compiler.frontend.types import Array, Arrow, PrimT, Size, SizeExp, SizeVar,
 
 Lets = list[tuple[Name, t.Exp]]
 Places = Callable[[], tuple[Related, ...]]
-"""What belongs to an error, which is made only if there is one."""
+"""Makes the related places of an error, lazily."""
 """Sizes that were given a name, to be bound around an expression."""
 
 
@@ -80,7 +80,7 @@ def infer_apply(st: Checker, exp: ast.Apply, expected: Type | None) -> t.Exp:
 def _known_first(
     st: Checker, fn: ast.Lambda, args: tuple[ast.Exp, ...]
 ) -> tuple[tuple[ast.Exp | t.Exp, ...], Type | None]:
-    r"""The arguments of `(\x -> ..) y`, and what they tell of parameters without a type.
+    r"""Infer the arguments of `(\x -> ..) y` first, and derive the types of the parameters.
 
     So `x` has the size of `y`, and each call of a function has sizes of its own, as with `let`.
     Nothing is told where a number among the arguments may be the size of another, as in
@@ -140,7 +140,7 @@ class _Call:
     sizes: dict[Name, Size] = field(default_factory=dict)
     lets: Lets = field(default_factory=list)
     delayed: list[tuple[int, ast.Exp, Type, Name]] = field(default_factory=list)
-    """Functions: number and text of the argument, its type, and its name in sizes or ""."""
+    """Functional arguments: index, syntax, expected type, and name in sizes or ""."""
     ext: list[Name] = field(default_factory=list)
 
 
@@ -152,7 +152,7 @@ def apply(
     what: str,
     related: Places = tuple,
 ) -> t.Exp:
-    """`fn` applied to arguments, which may be typed already; `related()`: where it is defined.
+    """Apply `fn` to arguments, which may be typed already; `related()`: where it is defined.
 
     Errors: `TypeError_` for arguments of wrong types and for too many of them.
     """
@@ -173,7 +173,7 @@ def apply(
 
 
 def short_sizes(st: Checker, exp: t.Exp, what: str) -> t.Exp:
-    """What an application gives, under a name where its sizes have grown long, as are they."""
+    """Bind an application to a name where its sizes have grown long; name the sizes as well."""
     names: dict[str, Name] = {}
 
     def short(size: Size) -> Size:
@@ -196,10 +196,10 @@ def short_sizes(st: Checker, exp: t.Exp, what: str) -> t.Exp:
 
 
 def _known_before(st: Checker, exp: t.Exp, left_first: bool) -> tuple[t.Exp, list[t.Let]]:
-    """A last argument without the names that it begins with giving, and these.
+    """Hoist the leading `let`s of a last argument that sizes may mention.
 
-    What sizes mention is known before the function that has these sizes: a record, and, where the
-    function stands on the left, a number that every mention of it computes alike.
+    A function with these sizes needs their names before it: a record, and, where the function
+    stands on the left, a number that every mention of it computes alike.
     """
     found = []
     while (
@@ -214,7 +214,7 @@ def _known_before(st: Checker, exp: t.Exp, left_first: bool) -> tuple[t.Exp, lis
 
 
 def _around(exp: t.Exp, lets: list[t.Let]) -> t.Exp:
-    """`exp` where these names are known."""
+    """Wrap `exp` in these bindings."""
     for let in reversed(lets):
         exp = replace(let, type=exp.type, span=let.rhs.span, body=exp)
     return exp
@@ -267,7 +267,7 @@ def _same_type(
 
 
 def _order(call: _Call, want: Type, typed: t.Exp) -> str:
-    """How it is called, if what is wanted is another argument, or the last array is not reached."""
+    """Hint at the argument order, if another argument fits or the last array is not reached."""
     hint = called(call.what)
     if not hint:
         return ""
@@ -290,7 +290,7 @@ def _order(call: _Call, want: Type, typed: t.Exp) -> str:
 
 
 def _fits(want: Type, got: Type) -> bool:
-    """Whether an argument that is known could be meant."""
+    """Test whether a known argument could be the intended one."""
     match resolve(want), resolve(got):
         case MetaT(prims=prims), PrimT(prim):
             return prims is None or prim in prims
@@ -302,7 +302,7 @@ def _fits(want: Type, got: Type) -> bool:
 
 
 def _arrow(call: _Call, i: int, span: Span) -> Arrow:
-    """The function type that takes argument `i`."""
+    """Return the function type that takes argument `i`."""
     type_ = resolve(call.type)
     if not isinstance(type_, Arrow):
         _flush(call)
@@ -330,9 +330,9 @@ def _arrow(call: _Call, i: int, span: Span) -> Arrow:
 
 
 def defined(value: Value, what: str) -> Places:
-    """Where a function of the program is defined, and with which type, for errors.
+    """Return the place of a function's definition, and its type, for errors.
 
-    Of a variable, more may be known of its type behind the call than before.
+    A variable's type is described at once, as more may be known of it behind the call.
     """
     if not isinstance(value, (Scheme, Local)) or not value.span.is_own:
         return tuple
@@ -345,7 +345,7 @@ def _says(value: Scheme | Local, what: str) -> tuple[Related, ...]:
 
 
 def _flush(call: _Call) -> None:
-    """Check the arguments that are functions."""
+    """Check the delayed arguments, which are functions."""
     for i, arg, want, name in call.delayed:
         if call.st.own_sizes:
             want = opened_parameter(call.st, want, arg.span)
@@ -365,7 +365,7 @@ def _is_function(arg: ast.Exp) -> bool:
 
 
 def argument_size(st: Checker, typed: t.Exp, lets: Lets) -> tuple[t.Exp, Size]:
-    """An argument that sizes depend on: itself or the name given to it, and its size."""
+    """Return an argument that sizes depend on, named if need be, and its size."""
     if resolve(typed.type) != I64:
         return _name_value(st, typed, lets)
     size = symbolic(typed)
@@ -382,14 +382,14 @@ def argument_size(st: Checker, typed: t.Exp, lets: Lets) -> tuple[t.Exp, Size]:
 
 
 def _name_value(st: Checker, typed: t.Exp, lets: Lets) -> tuple[t.Exp, Size]:
-    """A size mentions an argument that is no size itself, as in `[length xs]`."""
+    """Name an argument that is no size itself but that a size mentions, as in `[length xs]`."""
     if not isinstance(typed, t.Var):
         typed = _named(st, typed, st.fresh("x"), lets)
     return typed, SizeVar(typed.name)
 
 
 def _name_of_function(st: Checker, parameter: Name, span: Span) -> Name:
-    """What sizes call a function that is written as an argument: as the parameter is called."""
+    """Name a functional argument in sizes after its parameter."""
     own = st.said(parameter)
     name = st.fresh(base_of(parameter)) if own is None else st.authored(own)
     st.places[name] = span
@@ -397,7 +397,7 @@ def _name_of_function(st: Checker, parameter: Name, span: Span) -> Name:
 
 
 def _named(st: Checker, typed: t.Exp, name: Name, lets: Lets) -> t.Var:
-    """An argument under the name that sizes mention."""
+    """Bind an argument to the name that sizes mention."""
     st.places[name] = typed.span
     lets.append((name, typed))
     return t.Var(typed.type, typed.span, name)

@@ -34,7 +34,7 @@ from compiler.frontend.types import (
 
 
 def infer_array(st: Checker, exp: ast.ArrayExp, expected: Type | None) -> t.Exp:
-    """`[a, b]`: all elements have the type, sizes included, of the first."""
+    """Infer `[a, b]`: all elements have the type, sizes included, of the first."""
     hint: Type | None = None
     if expected is not None:
         known = resolve(expected)
@@ -59,7 +59,7 @@ def infer_array(st: Checker, exp: ast.ArrayExp, expected: Type | None) -> t.Exp:
 
 
 def _numbers(type_: Type) -> frozenset[str] | None:
-    """Which types a number may have of which no more is known; None of others."""
+    """Return the candidates of an undetermined number type; None for others."""
     type_ = resolve(type_)
     return type_.prims if isinstance(type_, MetaT) else None
 
@@ -68,7 +68,10 @@ def _numbers(type_: Type) -> frozenset[str] | None:
 
 
 def infer_range(st: Checker, exp: ast.RangeExp, expected: Type | None) -> t.Exp:
-    """`a..b..<c`. The size is known for i64 without a step, and for `0..1..<n` and `1..2...n`."""
+    """Infer `a..b..<c`.
+
+    The size is known for i64 without a step, and for `0..1..<n` and `1..2...n`.
+    """
     first = st.infer(exp.first)
     second = None if exp.second is None else st.infer(exp.second, first.type)
     end = st.infer(exp.end, first.type)
@@ -106,7 +109,7 @@ def _range_size(
 
 
 def _is_plain(kind: str, first: t.Exp, second: t.Exp) -> bool:
-    """Whether a range with a second element counts as one without: all numbers below or up to n."""
+    """Test whether a second element changes nothing: `0..1..<n` or `1..2...n`."""
     if not (isinstance(first, t.Const) and isinstance(second, t.Const)):
         return False
     return (first.value, second.value, kind) in ((0, 1, "..<"), (1, 2, "..."))
@@ -125,12 +128,12 @@ class Dims:
 
     dims: list[t.DimIndex] = field(default_factory=list)
     bounds: list[tuple[Size | None, Size | None, int | None] | None] = field(default_factory=list)
-    """Per dimension: None for a position; start, stop (None: left out) and step (None: unknown)."""
+    """Per dimension: None for a position; start, stop (None: omitted) and step (None: unknown)."""
     lets: Lets = field(default_factory=list)
 
 
 def check_dims(st: Checker, dims: tuple[ast.DimIndex, ...]) -> Dims:
-    """The indexes of a slice: positions of any signed integer type, bounds of type i64."""
+    """Infer indexes: positions of any signed integer type, bounds of type i64."""
     out = Dims()
     for dim in dims:
         match dim:
@@ -143,7 +146,7 @@ def check_dims(st: Checker, dims: tuple[ast.DimIndex, ...]) -> Dims:
 
 
 def _position(st: Checker, at: ast.Exp) -> t.Exp:
-    """An index of one element; a literal by itself is an i64."""
+    """Infer an index of one element; a literal by itself is an i64."""
     typed = st.infer(at, I64 if isinstance(at, ast.IntLit) else None)
     if resolve(typed.type) != I64:
         hint = indexed_by_text(at.value) if isinstance(at, ast.StringLit) else ""
@@ -181,14 +184,14 @@ def infer_index(st: Checker, exp: ast.Index, expected: Type | None) -> t.Exp:
 
 
 def result_of_index(st: Checker, array: t.Exp, dims: Dims, span: Span) -> t.Exp:
-    """`array[dims]` with its type; sizes of slices that cannot be written down go to `ext`."""
+    """Build `array[dims]` with its type; sizes of slices that have no form go to `ext`."""
     ext: list[Name] = []
     type_ = _indexed(st, array.type, dims, span, ext)
     return t.Index(type_, span, array, tuple(dims.dims), tuple(ext))
 
 
 def as_array(st: Checker, type_: Type, rank: int, span: Span, number: str = "") -> Array:
-    """`type_` as an array of at least `rank` dimensions.
+    """View `type_` as an array of at least `rank` dimensions.
 
     Errors: fewer dimensions, no array, with the hint `number` if it is one.
     """
@@ -213,7 +216,7 @@ def as_array(st: Checker, type_: Type, rank: int, span: Span, number: str = "") 
 
 
 def _indexed(st: Checker, type_: Type, dims: Dims, span: Span, ext: list[Name] | None) -> Type:
-    """The type of `type_` indexed; sizes that cannot be written down go to `ext`.
+    """Return the type of `type_` indexed; sizes without a form go to `ext`.
 
     Without `ext`, where a slice is written to, the value may have any size there: a check at run
     time compares them.
@@ -239,7 +242,7 @@ def _indexed(st: Checker, type_: Type, dims: Dims, span: Span, ext: list[Name] |
 def slice_size(
     st: Checker, size: Size, start: Size | None, stop: Size | None, step: int | None
 ) -> Size | None:
-    """The size of `a[start:stop:step]`, or None when it has no simple form."""
+    """Return the size of `a[start:stop:step]`; None if it has no simple form."""
     if start is None and stop is None and step in (1, -1):
         return size
     if step != 1:
@@ -272,9 +275,10 @@ def _update(
 def _flattened(
     dims: tuple[ast.DimIndex, ...], value: ast.Exp
 ) -> tuple[tuple[ast.DimIndex, ...], ast.Exp, tuple[ast.DimIndex, ...]]:
-    """`a with [i][j] = v`, parsed as `a with [i] = a[i] with [j] = v`, is `a with [i, j] = v`.
+    """Merge nested updates: `a with [i][j] = v` becomes `a with [i, j] = v`.
 
-    The indexes, the new value, and the last of the steps that the indexes were made of.
+    It is parsed as `a with [i] = a[i] with [j] = v`. Returns the indexes, the new value, and the
+    last of the merged steps.
     """
     last = dims
     while (
@@ -289,7 +293,7 @@ def _flattened(
 
 
 def _rewrites_part(value: ast.Exp, last: tuple[ast.DimIndex, ...]) -> bool:
-    """Whether the new value is the old one with a part replaced, as in `a with [i].f = v`."""
+    """Test whether the new value updates a part of the old one, as in `a with [i].f = v`."""
     old = spine(value)
     return isinstance(old, ast.Index) and old.dims is last
 
@@ -297,7 +301,7 @@ def _rewrites_part(value: ast.Exp, last: tuple[ast.DimIndex, ...]) -> bool:
 def _update_part(
     st: Checker, array: t.Exp, dims: tuple[ast.DimIndex, ...], value: ast.Exp, span: Span
 ) -> t.Exp:
-    """The old part is copied, changed, and written back."""
+    """Copy the old part, update it, and write it back."""
     checked = check_dims(st, dims)
     lets = checked.lets
     if not isinstance(array, t.Var):

@@ -30,7 +30,7 @@ def infer_parens(st: Checker, exp: ast.Parens, expected: Type | None) -> t.Exp:
 
 
 def infer_let(st: Checker, exp: ast.Let, expected: Type | None) -> t.Exp:
-    """`let [sizes] pat = rhs in body`; the body's type may mention what was bound."""
+    """Infer `let [sizes] pat = rhs in body`; the body's type may mention what was bound."""
     rhs = st.infer(exp.rhs)
     mark = st.scope.mark()
     sizes: tuple[Name, ...] = ()
@@ -92,7 +92,7 @@ def _all_used(exp: ast.Let, sizes: tuple[Name, ...], type_: Type) -> None:
 
 
 def infer_if(st: Checker, exp: ast.If, expected: Type | None) -> t.Exp:
-    """`if`: sizes that differ between the branches become existential."""
+    """Infer `if`: sizes that differ between the branches become existential."""
     cond = st.check(exp.cond, BOOL, "The condition of `if`")
     mark = len(st.serials)
     then = st.infer(exp.then, expected)
@@ -135,12 +135,12 @@ def infer_match(st: Checker, exp: ast.Match, expected: Type | None) -> t.Exp:
 
 
 def infer_ascript(st: Checker, exp: ast.Ascript, expected: Type | None) -> t.Exp:
-    """`e : t` leaves no trace beyond its type."""
+    """Infer `e : t`, which leaves no trace beyond its type."""
     return st.check(exp.exp, written_type(st, exp.type), "The annotated expression")
 
 
 def written_type(st: Checker, exp: ast.TypeExp) -> Type:
-    """The type of an ascription, with an unknown for every size that it leaves open."""
+    """Return the type of an ascription, with an unknown for every open size."""
     found = resolve_type(st, exp, st.size_meta)
     if not found.ext:
         return found.type
@@ -148,7 +148,7 @@ def written_type(st: Checker, exp: ast.TypeExp) -> Type:
 
 
 def infer_coerce(st: Checker, exp: ast.Coerce, expected: Type | None) -> t.Exp:
-    """`e :> t`: the sizes are compared when the program runs."""
+    """Infer `e :> t`: its sizes are compared at run time."""
     written = written_type(st, exp.type)
     inner = st.infer(exp.exp)
 
@@ -181,12 +181,12 @@ def infer_attr(st: Checker, exp: ast.AttrExp, expected: Type | None) -> t.Exp:
 
 
 def infer_hole(st: Checker, exp: ast.Hole, expected: Type | None) -> t.Exp:
-    """`???` has any type: the one that is needed."""
+    """Infer `???`, which has any type."""
     return t.Hole(st.meta(exp.span), exp.span)
 
 
 def infer_open(st: Checker, exp: ast.OpenIn, expected: Type | None) -> t.Exp:
-    """`m.(e)`: the module's names are in scope in `e`."""
+    """Infer `m.(e)`: the module's names are in scope in `e`."""
     module = st.scope.module(exp.module)
     if module is None:
         _unknown_module(st, exp.module, exp.span)

@@ -1,8 +1,8 @@
 """Loops: `for i < n`, `for x in xs`, `while c`, and sizes that an iteration changes.
 
-Every size of the loop's parameters starts as an unknown while the body is checked. What the body
-demands of it, or leaves as it was, stays the same in all iterations; a size that the body changes
-is a name bound by each iteration anew (`Loop.sizes`), and existential in the result.
+Every size of the loop's parameters is an unknown while the body is checked. A size that the body
+constrains or preserves is loop-invariant; one that the body changes is a name that each iteration
+binds anew (`Loop.sizes`), and existential in the result.
 """
 
 from __future__ import annotations
@@ -77,7 +77,10 @@ def infer_loop(st: Checker, exp: ast.Loop, expected: Type | None) -> t.Exp:
 
 
 def _initial(st: Checker, exp: ast.Loop) -> t.Exp:
-    """What a loop begins with. Errors: a name without a value, which the loop does not give it."""
+    """Infer a loop's initial value.
+
+    Errors: a name without a value, which the loop does not give it.
+    """
     if exp.init is not None:
         return st.infer(exp.init)
     try:
@@ -89,9 +92,9 @@ def _initial(st: Checker, exp: ast.Loop) -> t.Exp:
 
 
 def _shape_initial(st: Checker, exp: ast.Loop, init: Type, expected: Type | None) -> None:
-    """Let a sum type that a loop begins with be what its pattern, or who wants the result, says.
+    """Unify an initial sum type with its pattern's type or the expected one.
 
-    It has sizes of its own: those of what a variant holds may change from round to round.
+    It gets sizes of its own: those inside a variant may change per iteration.
     """
     unknown: list[MetaT] = []
     metas_in(init, unknown, [])
@@ -108,7 +111,7 @@ def _shape_initial(st: Checker, exp: ast.Loop, init: Type, expected: Type | None
 
 
 def _written(st: Checker, pat: ast.Pat) -> Type | None:
-    """The type that a pattern says, as far as it does."""
+    """Return the type that a pattern states, as far as it does."""
     match pat:
         case ast.PTyped(type=type_):
             return resolve_type(st, type_, st.size_meta).type
@@ -124,7 +127,7 @@ def _written(st: Checker, pat: ast.Pat) -> Type | None:
 
 
 def _next_round(start: Type, body: Type) -> str:
-    """What a loop over a tuple or a record gives; empty where it gives one."""
+    """Explain what the body of a loop over a record must return; "" if it does."""
     if isinstance(resolve(start), Record) and not isinstance(resolve(body), Record):
         return "The value of a loop's body is what the next round begins with: all parts of it."
     return ""
@@ -142,7 +145,7 @@ def _open(st: Checker, type_: Type, pairs: Pairs, initial: bool = False) -> Type
 
 
 def _shape(st: Checker, known: Type, type_: Type) -> None:
-    """Let unknown parts of `type_` be what is `known`, with sizes of their own."""
+    """Give unknown parts of `type_` the shape of `known`, with sizes of their own."""
     known, type_ = resolve(known), resolve(type_)
     match known, type_:
         case Sum(), MetaT(variants=dict()):
@@ -159,7 +162,7 @@ def _shape(st: Checker, known: Type, type_: Type) -> None:
 
 
 def _kept(pat: ast.Pat, typed: t.Pat) -> set[Name]:
-    """The variables of a pattern whose types are written, without a `*`."""
+    """Return the variables of a pattern whose types are written without a `*`."""
     match pat:
         case ast.PTyped():
             return {v.name for v in pattern_variables(typed) if not v.consumes}
@@ -170,7 +173,7 @@ def _kept(pat: ast.Pat, typed: t.Pat) -> set[Name]:
 
 
 def _pattern_value(pat: ast.Pat) -> ast.Exp:
-    """The initial value where there is none: the names of the pattern themselves."""
+    """Return the default initial value: the pattern's own names."""
     match pat:
         case ast.PName(span=span, name=name):
             return ast.Var(span, (name,))
@@ -189,7 +192,7 @@ def _pattern_value(pat: ast.Pat) -> ast.Exp:
 
 
 def _outer_form(st: Checker, form: ast.LoopForm) -> t.Exp | None:
-    """The bound or array, which does not see the loop's parameters."""
+    """Infer the bound or array, outside the scope of the loop's parameters."""
     match form:
         case ast.For(bound=bound):
             return st.infer(bound)
@@ -237,7 +240,7 @@ class _LoopSizes:
 
 
 def _solve_sizes(s: _LoopSizes) -> tuple[Name, ...]:
-    """Decide for every size of the loop's type whether it changes; the names of those that do."""
+    """Decide which sizes of the loop's type vary, and return the names of those."""
     s.sizes.extend(s.explicit)
     starts: dict[Size, list[Size]] = {}
     ends: dict[Size, list[Size]] = {}
@@ -247,7 +250,7 @@ def _solve_sizes(s: _LoopSizes) -> tuple[Name, ...]:
         ends.setdefault(resolve_size(meta), []).append(size)
     left: list[Size] = [*(r for r in ends if r not in starts), *starts]
     while known := [rep for rep in left if not isinstance(rep, MetaS) or rep.ref is not None]:
-        # What is known first: it may tell what others are, as where arrays exchange places.
+        # Known sizes first: they may determine others, as where arrays exchange places.
         left = [rep for rep in left if isinstance(rep, MetaS) and rep.ref is None]
         for rep in known:
             _keep_size(s, rep, starts.get(rep, []), ends.get(rep, []))
@@ -258,7 +261,7 @@ def _solve_sizes(s: _LoopSizes) -> tuple[Name, ...]:
 
 
 def _keep_size(s: _LoopSizes, rep: Size, starts: list[Size], ends: list[Size]) -> None:
-    """A size that is known: each round begins and ends with it; a name of the loop may change."""
+    """Keep a known size invariant; a size that the loop names may change."""
     if isinstance(rep, SizeVar) and rep.name in s.explicit:
         _all_equal(s, starts)
         _all_equal(s, ends)
@@ -270,7 +273,7 @@ def _keep_size(s: _LoopSizes, rep: Size, starts: list[Size], ends: list[Size]) -
 def _solve_size(
     s: _LoopSizes, rep: MetaS, all_starts: dict[Size, list[Size]], all_ends: dict[Size, list[Size]]
 ) -> None:
-    """A size that the body does not pin down: kept, or changed.
+    """Decide whether a size that the body does not determine is kept or changed.
 
     One of a type that nothing was known of before the body is the same before the loop. The size
     of a parameter of a function around the loop is one of its own, if nothing else is said.

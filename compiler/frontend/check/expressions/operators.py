@@ -43,7 +43,7 @@ NOT_SET = INT_SET | {"bool"}
 
 
 def infer_binop(st: Checker, exp: ast.BinOp, expected: Type | None) -> t.Exp:
-    """`a op b`: built in, a pipe, or a function's application."""
+    """Infer `a op b`: a built-in operation, a pipe, or an application."""
     op = exp.op[0]
     value = st.scope.values.get(op) if len(exp.op) == 1 else None
     if len(exp.op) == 1 and value is None:
@@ -71,7 +71,7 @@ def _is_pipe(value: Scheme) -> bool:
 
 
 def _pipe(st: Checker, fn: ast.Exp, arg: ast.Exp, span: Span) -> t.Exp:
-    """`x |> f` and `f <| x` are `f x`; a partial application gets one more argument."""
+    """Infer `x |> f` and `f <| x` as `f x`; a partial application gets one more argument."""
     while isinstance(fn, ast.Parens):
         fn = fn.exp
     if isinstance(fn, ast.Apply):
@@ -86,7 +86,7 @@ def _logic(st: Checker, op: str, exp: ast.BinOp) -> t.Exp:
 
 
 def logic(op: str, lhs: t.Exp, rhs: t.Exp, span: Span) -> t.Exp:
-    """`&&` and `||` as `if`."""
+    """Build a conjunction or disjunction as `if`."""
     if op == "&&":
         return t.If(BOOL, span, lhs, rhs, t.Const(BOOL, span, False))
     return t.If(BOOL, span, lhs, t.Const(BOOL, span, True), rhs)
@@ -116,14 +116,14 @@ def _overloaded(st: Checker, op: str, exp: ast.BinOp, expected: Type | None) -> 
 
 
 def primitive(op: str, operand: Type, args: tuple[t.Exp, ...], result: Type, span: Span) -> t.Exp:
-    """An operation whose operand type may still be unknown."""
+    """Build an operation whose operand type may still be unknown."""
     if type(operand) is PrimT:
         return t.PrimOp(result, span, op, operand.prim, args)
     return Overloaded(result, span, op, operand, args)
 
 
 def constrain(st: Checker, type_: Type, op: str, span: Span, hint: str = "") -> Type:
-    """Demand that `op` exists at `type_`; the type, resolved.
+    """Demand that `op` exists at `type_`, and return the resolved type.
 
     Errors: it does not, with any `hint`.
     """
@@ -163,7 +163,7 @@ def require_prim(
 
 
 def _over_elements(what: str) -> str:
-    """How an operator, the last word of `what`, goes over arrays; "" if that is none."""
+    """Hint how an operator, the last word of `what`, applies to arrays; "" if it is none."""
     op = what.split("`")[-2] if "`" in what else ""
     if op not in _OPERANDS:
         return ""
@@ -180,7 +180,7 @@ def _one_of(prims: frozenset[str]) -> Type:
 
 
 def operator_function(st: Checker, op: str, span: Span) -> t.Exp:
-    """A built-in operator as a function value: `(+)`."""
+    """Return a built-in operator as a function value: `(+)`."""
     operand: Type
     if op in LOGIC:
         operand = BOOL
@@ -200,14 +200,14 @@ def operator_function(st: Checker, op: str, span: Span) -> t.Exp:
 
 
 def operation(op: str, operand: Type, args: tuple[t.Exp, t.Exp], result: Type, span: Span) -> t.Exp:
-    """A built-in operator on two operands."""
+    """Apply a built-in operator to two operands."""
     if op in LOGIC:
         return logic(op, args[0], args[1], span)
     return primitive(op, operand, args, result, span)
 
 
 def infer_negate(st: Checker, exp: ast.Negate, expected: Type | None) -> t.Exp:
-    """`-e`; on a literal, the negative literal."""
+    """Infer `-e`; a negated literal is a literal."""
     if isinstance(exp.exp, (ast.IntLit, ast.FloatLit)):
         number = literal(st, exp.exp)
         return t.Const(number.type, exp.span, -number.value)
@@ -217,7 +217,7 @@ def infer_negate(st: Checker, exp: ast.Negate, expected: Type | None) -> t.Exp:
 
 
 def infer_not(st: Checker, exp: ast.Not, expected: Type | None) -> t.Exp:
-    """`!e`, on booleans and integers."""
+    """Infer `!e`, on booleans and integers."""
     inner = st.infer(exp.exp, expected)
     operand = require_prim(st, inner.type, NOT_SET, exp.exp.span, "The operand of `!`")
     return primitive("not", operand, (inner,), operand, exp.span)

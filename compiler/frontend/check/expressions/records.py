@@ -68,7 +68,7 @@ def infer_project(st: Checker, exp: ast.Project, expected: Type | None) -> t.Exp
 
 
 def _number_with_point(number: ast.IntLit | ast.FloatLit, behind: str) -> str:
-    """How `5.f32`, `1.e3`, `0x1.p3` and `0x1.8` are written."""
+    """Hint how to write `5.f32`, `1.e3`, `0x1.p3` and `0x1.8`."""
     if isinstance(number, ast.FloatLit):
         return ""
     if behind[0].isdigit():
@@ -82,19 +82,19 @@ def _number_with_point(number: ast.IntLit | ast.FloatLit, behind: str) -> str:
 
 
 def project(st: Checker, record: t.Exp, field: str, span: Span) -> t.Exp:
-    """A field of a typed expression; of an unknown type, a promise that it has the field."""
+    """Project a field of a typed expression; an unknown type gets a field constraint."""
     return t.Project(field_type(st, record.type, field, span), span, record, field)
 
 
 def _no_record(st: Checker, field: str, span: Span) -> str:
-    """How to go on where something that is no record would have a field."""
+    """Hint what to write instead of a field of a value that is no record."""
     if field[0].isdigit():
         return points_digits(f"0.{field}")
     return member_of_value(st, field, span)
 
 
 def field_type(st: Checker, record: Type, field: str, span: Span) -> Type:
-    """The type of a field.
+    """Return the type of a field.
 
     Errors: no record, or none with that field.
     """
@@ -122,7 +122,7 @@ def field_type(st: Checker, record: Type, field: str, span: Span) -> Type:
 
 
 def infer_record_update(st: Checker, exp: ast.RecordUpdate, expected: Type | None) -> t.Exp:
-    """`e with a.b = v`; the sizes of the field may change.
+    """Infer `e with a.b = v`; the sizes of the field may change.
 
     Errors: the type of `e` is not known down to the field; the value's type differs.
     """
@@ -148,7 +148,7 @@ def infer_record_update(st: Checker, exp: ast.RecordUpdate, expected: Type | Non
 
 
 def _update_named(st: Checker, exp: ast.RecordUpdate) -> t.Exp:
-    """`e with a[i] = v` mentions `e` twice; it is evaluated once, under a name."""
+    """Bind `e` of `e with a[i] = v`, which mentions it twice, to a name."""
     src = st.infer(exp.src)
     name = st.fresh("record")
     mark = st.scope.mark()

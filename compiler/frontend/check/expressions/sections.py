@@ -31,7 +31,7 @@ def infer_op_section(st: Checker, exp: ast.OpSection, expected: Type | None) -> 
 
 
 def expected_param(expected: Type | None) -> Type | None:
-    """The parameter type of an expected function."""
+    """Return the parameter type of an expected function."""
     if expected is not None:
         expected = resolve(expected)
         if isinstance(expected, Arrow):
@@ -42,7 +42,7 @@ def expected_param(expected: Type | None) -> Type | None:
 def _named(
     st: Checker, given: ast.Exp, known: Type | None
 ) -> tuple[t.Exp, list[tuple[str, t.Exp]]]:
-    """The given operand, bound to a name unless it is as good as one."""
+    """Bind the given operand to a name unless it is a constant or variable."""
     typed = st.infer(given, known)
     if isinstance(typed, (t.Const, t.Var)):
         return typed, []

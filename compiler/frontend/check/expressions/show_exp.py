@@ -1,4 +1,4 @@
-"""Short expressions as text, for messages of failed assertions."""
+"""Print short expressions for messages of failed assertions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from compiler.frontend import ast
 
 
 def show_exp(exp: ast.Exp) -> str:
-    """`x < n && xs[0] == 1`; what is long or rare is abbreviated to `..`."""
+    """Print `x < n && xs[0] == 1`; long and rare parts are abbreviated to `..`."""
     match exp:
         case ast.IntLit(value=value, suffix=suffix):
             return f"{value}{suffix}"

@@ -1,7 +1,7 @@
 """Updates of parts of parts: `a with [i].f = v` is parsed as `a with [i] = (a[i] with f = v)`.
 
-The old value stands at the end of the new one's spine, and may be an expression that must not be
-evaluated twice: the checker gives it a name and puts that in its place.
+The old value ends the new one's spine. It may be an expression that must not be evaluated twice;
+then the checker binds it to a name and substitutes that.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from compiler.frontend import ast
 
 
 def spine(value: ast.Exp) -> ast.Exp:
-    """What `value` is an update of, or `value` itself."""
+    """Return the value that `value` updates or projects from, or `value` itself."""
     while isinstance(value, (ast.Update, ast.RecordUpdate, ast.Project)):
         value = value.exp if isinstance(value, ast.Project) else value.src
     return value
 
 
 def replace_spine(value: ast.Exp, name: Name) -> ast.Exp:
-    """`value` with a variable where `spine(value)` stands, everywhere along the updates."""
+    """Substitute a variable for `spine(value)`, everywhere along the updates."""
     return replace_node(value, spine(value), name)
 
 
 def replace_node(value: ast.Exp, old: ast.Exp, name: Name) -> ast.Exp:
-    """`value` with a variable where the node `old` stands along the updates."""
+    """Substitute a variable for the node `old` along the updates."""
     if value is old:
         return ast.Var(value.span, (name,))
     match value:

@@ -1,4 +1,4 @@
-"""Which function infers which expression."""
+"""Dispatch table of inference: one function per kind of expression."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from compiler.frontend.types import Type
 
 
 def infer_var(st: Checker, exp: ast.Var, expected: Type | None) -> t.Exp:
-    """A name as an expression: variable, instance of a definition, or built-in function."""
+    """Infer a name: a variable, an instance of a definition, or a built-in function."""
     if len(exp.name) == 1 and exp.name[0] not in st.scope.values and is_operator(exp.name[0]):
         return operator_function(st, exp.name[0], exp.span)
     if is_projection(st, exp.name):
@@ -22,7 +22,7 @@ def infer_var(st: Checker, exp: ast.Var, expected: Type | None) -> t.Exp:
 
 
 def projection(st: Checker, exp: ast.Var) -> t.Exp:
-    """`m.a.b.c`, where `m.a` is a variable."""
+    """Infer `m.a.b.c`, where `m.a` is a variable."""
     count = variable_part(st, exp.name)
     record = use(st, lookup(st, exp.name[:count], exp.span), exp.span)
     for field in exp.name[count:]:

@@ -1,1 +1,1 @@
-"""A definition whose types are known: freed of unknowns, and checked as a whole."""
+"""The end of a definition: zonking, and checks of the whole."""

@@ -1,4 +1,4 @@
-"""The attributes of expressions, for the passes: a table by span, in single words.
+"""Collect the attributes of expressions for the passes: words by span.
 
 A statement of the core language knows the spans that it came from, so that nothing else has to
 carry attributes. `#[incremental_flattening(no_outer)]` gives `incremental_flattening`, `no_outer`.
@@ -18,11 +18,11 @@ from compiler.frontend.types import PrimT
 Words = dict[Span, frozenset[str]]
 
 _last: dict[int, tuple[t.Exp, Words]] = {}
-"""Of the program before: definitions of files that have not changed are the same objects."""
+"""Cache of the previous program: definitions in unchanged files are the same objects."""
 
 
 def attributes(defs: Iterable[t.Def]) -> Words:
-    """The words of all attributes on the expression at each span."""
+    """Return the words of all attributes on the expression at each span."""
     now: dict[int, tuple[t.Exp, Words]] = {}
     found: Words = {}
     for body in (d.body for d in defs):
@@ -51,7 +51,7 @@ def _in_body(body: t.Exp) -> Words:
 
 
 def _applications(e: t.Exp) -> Iterator[t.Exp]:
-    """An expression, and the applications that its value comes from directly."""
+    """Yield an expression, and the applications that directly produce its value."""
     yield e
     if isinstance(e, t.Apply):
         for part in (e.fn, *e.args):
@@ -60,7 +60,7 @@ def _applications(e: t.Exp) -> Iterator[t.Exp]:
 
 
 def parameters(defs: Iterable[t.Def]) -> list[str]:
-    """The names of tuning parameters, in order of definitions."""
+    """Return the names of tuning parameters, in order of definitions."""
     found: dict[str, None] = {}
     todo = [d.body for d in defs]
     while todo:

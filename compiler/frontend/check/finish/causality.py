@@ -1,4 +1,4 @@
-"""Causality: a size is known before it is used.
+"""Causality check: every size is known before its use.
 
 Walks a definition in the order of evaluation with the names known so far: bindings, and the sizes
 that calls, branches and loops have brought forth. Where an expression needs the value of a size
@@ -31,12 +31,12 @@ class KnownNames:
 
     names: set[Name]
     bound: Callable[[Name], bool]
-    """Whether the definition itself binds a name: the others are known."""
+    """Tests whether the definition itself binds a name; others are always known."""
     left_first: set[Span]
-    """Applications whose function is to the left of their last argument."""
+    """Applications whose function stands to the left of their last argument."""
     trail: list[Name] = field(default_factory=list)
     mentioned: dict[int, tuple[Size, frozenset[Name]]] = field(default_factory=dict)
-    """The names in sizes that were looked at, by identity: sums of many share their parts."""
+    """Memo of the names in sizes, by identity: sums of many share their parts."""
 
     def add(self, names: Iterable[Name]) -> None:
         """Learn names."""
@@ -51,7 +51,7 @@ class KnownNames:
             self.names.discard(self.trail.pop())
 
     def bind(self, pat: t.Pat) -> None:
-        """Learn what a pattern binds."""
+        """Learn the names that a pattern binds."""
         self.add(v.name for v in pattern_variables(pat))
 
     def need(self, names: Iterable[Name], span: Span) -> None:
@@ -70,7 +70,7 @@ class KnownNames:
                 )
 
     def names_in(self, size: Size) -> frozenset[Name]:
-        """The variables of a size."""
+        """Return the variables of a size."""
         known = self.mentioned.get(id(size))
         if known is not None:
             return known[1]
@@ -94,7 +94,7 @@ class KnownNames:
 
 
 def check_causality(d: t.Def, bound: Callable[[Name], bool], left_first: set[Span]) -> None:
-    """Check a definition; `bound` tells whether it is what binds a name.
+    """Check a definition; `bound` tests whether it binds a name.
 
     `left_first`: applications whose function may need no size that their last argument brings.
     Errors: `TypeError_` where a size is needed too early.
@@ -173,7 +173,7 @@ def _let(known: KnownNames, e: t.Let) -> None:
 
 
 def _before_operand(known: KnownNames, e: t.Let) -> None:
-    """The operator of a section whose operand has been given a name."""
+    """Walk the operator of a section whose operand is bound to a name."""
     exp: t.Exp = e
     while type(exp) is t.Let and exp.span == e.span:
         exp = exp.body

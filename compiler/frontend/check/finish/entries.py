@@ -1,4 +1,4 @@
-"""Entry points: what their types look like from outside."""
+"""Entry points: the external view of their types."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from compiler.frontend.types import (
 def entry_point(
     dec: decs.ValDec, made: CheckedDef, definition: t.Def, functional: Collection[Name]
 ) -> t.EntryPoint:
-    """The outside view of a definition that is an entry.
+    """Return the external view of an entry point.
 
     `functional` are the abstract types that may be functions.
     Errors: type parameters, functions as parameters or results.
@@ -100,7 +100,7 @@ def _param_name(pat: t.Pat, index: int) -> str:
 
 
 def _outside(type_: Type, named: set[Name]) -> str:
-    """A type with the sizes that the author named; others are anonymous."""
+    """Print a type with the sizes that the author named; others are anonymous."""
 
     def size(s: Size) -> Size:
         seen: set[Name] = set()
@@ -111,7 +111,7 @@ def _outside(type_: Type, named: set[Name]) -> str:
 
 
 def _arrows(type_: Type) -> list[Arrow]:
-    """The arrow of each parameter of a definition of this type."""
+    """Return the arrow of each parameter of a definition of this type."""
     arrows = []
     while isinstance(type_, Arrow):
         arrows.append(type_)
@@ -120,7 +120,7 @@ def _arrows(type_: Type) -> list[Arrow]:
 
 
 def _function_in(type_: Type, functional: Collection[Name]) -> str:
-    """The function in a type, in words; empty if there is none."""
+    """Describe the function in a type; "" if there is none."""
     match type_:
         case Arrow():
             return "a function"

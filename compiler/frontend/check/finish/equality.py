@@ -1,6 +1,6 @@
-"""Equality of values that are not primitive, spelt out in terms of equality that is.
+"""Expand equality of compound values to equality of primitives.
 
-Records: all fields; arrays of one shape: all elements, by a map and a reduction; sums: the same
+Records: all fields. Arrays of one shape: all elements, by a map and a reduction. Sums: the same
 constructor and equal arguments, by `match`.
 """
 
@@ -23,7 +23,7 @@ from compiler.frontend.types import (
 
 
 def equal(ctx: Ctx, type_: Type, lhs: t.Exp, rhs: t.Exp, span: Span) -> t.Exp:
-    """The bool expression `lhs == rhs` at `type_`, each side evaluated once."""
+    """Return the bool expression `lhs == rhs` at `type_`; each side is evaluated once."""
     match type_:
         case PrimT(prim):
             return t.PrimOp(BOOL, span, "==", prim, (lhs, rhs))
@@ -73,7 +73,7 @@ def _all(parts: list[t.Exp], span: Span) -> t.Exp:
 
 
 def _arrays(ctx: Ctx, type_: Array, lhs: t.Exp, rhs: t.Exp, span: Span) -> t.Exp:
-    """Map equality of rows over both arrays, reduce by `&&`."""
+    """Map equality of rows over both arrays, and reduce by `&&`."""
     row, size = row_of(type_), type_.dims[0]
     pair = tuple_type((row, row))
     zipped_type = Array((size,), pair)

@@ -1,6 +1,6 @@
-"""Whether the cases of a `match` cover every value; an example of what they miss; idle cases.
+"""Exhaustiveness and redundancy of `match`, with an example of a missing value.
 
-The usual matrix algorithm: split the first column by its constructors, go on with the rest.
+Uses the usual matrix algorithm: split the first column by constructors, recurse on the rest.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from compiler.frontend.check.types.metas import resolve
 from compiler.frontend.types import PrimT, Record, Sum, Type
 
 Row = tuple[t.Pat | None, ...]
-"""Patterns of one case; None matches everything."""
+"""The patterns of one case; None matches everything."""
 
 
 def check_exhaustive(type_: Type, pats: tuple[t.Pat, ...], span: Span) -> None:
@@ -38,7 +38,7 @@ def _simple(pat: t.Pat) -> t.Pat | None:
 
 
 def _missing(rows: list[Row], types: tuple[Type, ...]) -> list[str] | None:
-    """A value per type that no row matches, or None."""
+    """Return one value per type that no row matches, or None."""
     if not types:
         return None if rows else []
     if not rows:
@@ -108,9 +108,9 @@ def _missing_sum(rows: list[Row], type_: Sum, rest: tuple[Type, ...]) -> list[st
 
 
 def is_covered(type_: Type, earlier: tuple[t.Pat, ...], pat: t.Pat) -> bool:
-    """Whether one of the patterns `earlier`, or all of them together, take what `pat` matches.
+    """Test whether the patterns `earlier`, alone or together, match all that `pat` matches.
 
-    False also where that is hard to tell: several of them together take only what `pat` matches.
+    False also where that is hard to decide: several of them together match only what `pat` does.
     """
     if any(_takes(p, pat) for p in earlier):
         return True

@@ -1,7 +1,7 @@
-"""The last step of inference: every unknown is replaced by what it turned out to be.
+"""Zonking, the last step of inference: replace every metavariable by its solution.
 
-Overloaded operators get their type, literals their value at it, and equality on arrays, records
-and sums is spelt out. The result has no metavariables and no `Overloaded` in it.
+Overloaded operators get their type, literals their value at it, and equality on arrays, records and
+sums is expanded. The result has no metavariables and no `Overloaded`.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _EXPS: dict[type, Callable[..., t.Exp]] = {}
 
 
 class Zonk:
-    """Rebuilds one definition; types and sizes met before are looked up by identity."""
+    """Rebuilds one definition; memoises types and sizes by identity."""
 
     __slots__ = ("_own", "_sizes", "_types", "abstract", "ctx", "itself")
 
     def __init__(self, ctx: Ctx, own: Iterable[Name] = ()) -> None:
-        """`own` are sizes that differ from value to value."""
+        """`own`: sizes that differ from value to value."""
         self.ctx = ctx
         self._own = {SizeVar(name) for name in own}
         self.itself: t.Def | None = None
@@ -57,12 +57,12 @@ class Zonk:
         self._types: dict[int, tuple[Type, Type]] = {}
         self._sizes: dict[int, tuple[Size, Size]] = {}
         self.abstract = False
-        """Whether it has met an abstract type, in whose place is what it means."""
+        """True once an abstract type has been replaced by its meaning."""
 
     # --- types and sizes -----------------------------------------------------------------------
 
     def type(self, ty: Type) -> Type:
-        """The final type; an unknown that nothing determines is unit."""
+        """Return the final type; an undetermined unknown is unit."""
         if type(ty) is PrimT:
             return ty
         known = self._types.get(id(ty))
@@ -90,7 +90,7 @@ class Zonk:
         return ty.map_parts(self.type)
 
     def size(self, size: Size) -> Size:
-        """The final size; an unknown that nothing determines is 0."""
+        """Return the final size; an undetermined unknown is 0."""
         size = resolve_size(size)
         kind = type(size)
         if kind is SizeVar or kind is SizeConst:
@@ -118,7 +118,7 @@ class Zonk:
         return SizeConst(0)
 
     def known_size(self, size: Size, e: t.Var) -> Size:
-        """The final size of an instance.
+        """Return the final size of an instance.
 
         Errors: nothing determines it.
         """
@@ -134,7 +134,7 @@ class Zonk:
     # --- patterns ------------------------------------------------------------------------------
 
     def pat(self, pat: t.Pat) -> t.Pat:
-        """A pattern with final types."""
+        """Zonk a pattern."""
         if isinstance(pat, t.PLit):
             type_ = self.type(pat.type)
             assert isinstance(type_, PrimT)
@@ -144,16 +144,16 @@ class Zonk:
     # --- expressions ---------------------------------------------------------------------------
 
     def exp(self, exp: t.Exp) -> t.Exp:
-        """An expression with final types."""
+        """Zonk an expression."""
         rule = _EXPS.get(type(exp))
         return rebuilt(self, exp) if rule is None else rule(self, exp)
 
     def exps(self, exps: tuple[t.Exp, ...]) -> tuple[t.Exp, ...]:
-        """Several expressions."""
+        """Zonk several expressions."""
         return tuple([self.exp(e) for e in exps])
 
     def definition(self, d: t.Def) -> t.Def:
-        """A definition with final types."""
+        """Zonk a definition."""
         if d.recursive:
             self.itself = d
         return t.Def(
@@ -192,7 +192,7 @@ def _var(z: Zonk, e: t.Var) -> t.Exp:
 
 
 def _itself(z: Zonk, own: t.Def, type_: Type, e: t.Var) -> t.Exp:
-    """A use of the definition in its own body; its sizes are those of its type's parameters."""
+    """Rebuild a recursive use; its sizes follow from its type's parameters."""
     told: dict[Name, Size] = {}
     rest = type_
     for param in own.params:
@@ -216,7 +216,7 @@ def _overloaded(z: Zonk, e: Overloaded) -> t.Exp:
 
 @handles(_EXPS, t.Let)
 def _let(z: Zonk, e: t.Let) -> t.Exp:
-    """A chain of `let`s, without recursion along it."""
+    """Zonk a chain of `let`s without recursion along it."""
     chain: list[t.Let] = []
     exp: t.Exp = e
     while type(exp) is t.Let:

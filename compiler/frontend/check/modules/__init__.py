@@ -1,1 +1,1 @@
-"""Modules, their types, and what applying one to another gives."""
+"""Modules, module types, and functor application."""

@@ -1,4 +1,4 @@
-"""Module types as written: what is wrong with them whatever module they are for."""
+"""Module types as written: errors that do not depend on a module."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ _ONE_TYPE = "If they are the same, say so: `include s with t = t`."
 
 @dataclass(slots=True)
 class ModuleType:
-    """A named module type: its syntax and the scope where it was written.
+    """A named module type: its syntax and the scope of its definition.
 
-    Two that are equal differ in nothing but places.
+    Two that are equal differ only in spans.
     """
 
     exp: decs.ModTypeExp = field(compare=False)
     scope: Scope = field(compare=False)
     own: object = field(default_factory=object)
-    """What it alone has, and those that are equal to it."""
+    """Identity, shared with equal ones."""
 
 
 Refined = dict[str, Abbreviation]
-"""What `with` says about types, by name; `m.t` is a type of an inner module."""
+"""The types that `with` fixes, by name; `m.t` is a type of an inner module."""
 
 
 def check_module_type(st: Checker, exp: decs.ModTypeExp, refined: Refined | None = None) -> Module:
-    """Check a module type in the current scope; a module of that type about which no more is known.
+    """Check a module type in the current scope; return an opaque module of that type.
 
     Errors: unknown types and module types; a parameter bound twice; a value whose parameter's size
     has no name; refinements of what is no abstract type, or has other parameters.
@@ -64,7 +64,7 @@ def check_module_type(st: Checker, exp: decs.ModTypeExp, refined: Refined | None
 
 
 def _is_functor(exp: decs.ModTypeExp, scope: Scope) -> bool:
-    """Whether it is the type of a functor, about whose results nothing is known here."""
+    """Test whether it is a functor's type; its results are unknown here."""
     match exp:
         case decs.MTArrow():
             return True
@@ -75,7 +75,7 @@ def _is_functor(exp: decs.ModTypeExp, scope: Scope) -> bool:
 
 
 def _check(st: Checker, exp: decs.ModTypeExp, refined: Refined) -> None:
-    """As `check_module_type`, but all that is specified stays in scope."""
+    """Check like `check_module_type`, but leave the specified names in scope."""
     match exp:
         case decs.MTName(name=name):
             found = named(st, name, exp.span)
@@ -123,7 +123,7 @@ def _once(specs: tuple[decs.Spec, ...]) -> None:
 
 
 def named(st: Checker, name: ast.QualName, span: Span) -> ModuleType:
-    """The module type with that name.
+    """Return the module type with that name.
 
     Errors: there is none.
     """
@@ -146,7 +146,7 @@ def named(st: Checker, name: ast.QualName, span: Span) -> ModuleType:
 
 
 def specs_of(st: Checker, exp: decs.ModTypeExp, scope: Scope) -> list[decs.Spec]:
-    """All that a module type asks for, with what it includes."""
+    """Return all specifications of a module type, included ones too."""
     match exp:
         case decs.MTSig(specs=specs):
             found: list[decs.Spec] = []
@@ -164,7 +164,7 @@ def specs_of(st: Checker, exp: decs.ModTypeExp, scope: Scope) -> list[decs.Spec]
 
 
 def abstract_types(exp: decs.ModTypeExp, scope: Scope) -> set[str]:
-    """The types of which a module type says no more than the name; inner modules' are left out."""
+    """Return the types that a module type only names; inner modules' are excluded."""
     match exp:
         case decs.MTSig(specs=specs):
             found = {s.name for s in specs if isinstance(s, decs.TypeSpec) and s.type is None}
@@ -202,7 +202,7 @@ def _spec(st: Checker, spec: decs.Spec, refined: Refined) -> None:
 
 
 def _specified(st: Checker, spec: decs.TypeSpec) -> Abbreviation:
-    """What a type is of which a module type says the name, or all."""
+    """Resolve the type that a specification names or defines."""
     return abbreviation(st, spec.name, spec.params, spec.type, LIFT[spec.kind])
 
 
@@ -213,9 +213,9 @@ def abbreviation(
     meaning: ast.TypeExp | None,
     lift: int | None,
 ) -> Abbreviation:
-    """`type name params = meaning`, or a type about which no more is known.
+    """Build `type name params = meaning`, or an abstract type.
 
-    `lift` is what the type may hold; None: what it does hold.
+    `lift`: what the type may hold; None: what it does hold.
     """
     types: list[Name] = []
     sizes: list[Name] = []
@@ -242,7 +242,7 @@ def abbreviation(
 
 
 def _opaque(st: Checker, name: str, types: list[Name], sizes: list[Name], lift: int) -> Type:
-    """A type that equals no other; its parameters are part of it."""
+    """Create an abstract type that equals no other; its parameters are part of it."""
     own = st.fresh(name)
     st.type_levels[own] = 0
     if lift == LIFTED:
@@ -328,7 +328,7 @@ def _refinement(st: Checker, exp: decs.MTWith) -> None:
 
 
 def _takes(given: tuple[ast.TypeParam, ...], wanted: tuple[ast.TypeParam, ...]) -> bool:
-    """Whether a type with parameters `given` can stand for one with the parameters `wanted`."""
+    """Test whether a type with parameters `given` can implement one with parameters `wanted`."""
     if len(given) != len(wanted):
         return False
     for have, want in zip(given, wanted, strict=True):

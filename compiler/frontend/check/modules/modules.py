@@ -1,10 +1,11 @@
 """Modules: bodies, functors, module types and ascription.
 
-A module is a table of names; nothing of it is left in the typed program. A functor keeps its syntax
-and the scope where it was written. Its body is checked once with a parameter of which nothing but
-its module type is known, and anew for every application, with the argument's types in their place.
+A module is a table of names; the typed program contains none. A functor keeps its syntax and the
+scope of its definition. Its body is checked once against an opaque parameter of its module type,
+and again for every application, with the argument's types.
+
 Ascription drops the names that the module type does not mention, and gives the others the types
-that it says. Types that it keeps abstract are new ones; an argument of a functor keeps its own.
+that it states. Types that it keeps abstract are new ones; an argument of a functor keeps its own.
 """
 
 from __future__ import annotations
@@ -63,23 +64,23 @@ from compiler.frontend.types import UNIT, Arrow, Opaque, Size, SizeVar, Type, Ty
 
 
 class CheckDecs(Protocol):
-    """Checks the declarations of a module's body in a scope of their own; the names they bind."""
+    """Checks the declarations of a module's body in a scope of their own; returns their names."""
 
     def __call__(self, decs: tuple[decs.Dec, ...]) -> Module:
         """Check declarations that are part of the program."""
 
     def imported(self, one: decs.MImport) -> Module:
-        """What a file declares."""
+        """Return the declarations of a file."""
 
     def trial(self, body: Callable[[], Module]) -> Module:
-        """The module that `body` makes; what it defines is forgotten, its errors are kept."""
+        """Return the module that `body` makes; drop its definitions, keep its errors."""
 
     def once(
         self, module: Module | None, exp: decs.ModTypeExp, seen: Callable[[], Module]
     ) -> Module:
-        """What `seen` makes of a module and a module type, or of that alone.
+        """Memoise `seen`, which depends on a module and a module type, or on that alone.
 
-        It is not asked where it has been asked here before, and would say the same.
+        It is not called where it was called here before with the same result.
         """
 
 
@@ -87,7 +88,7 @@ class CheckDecs(Protocol):
 class Functor(Module):
     """A module with parameters. `Module`'s own fields are empty.
 
-    Two that are equal differ in nothing but places.
+    Two that are equal differ only in spans.
     """
 
     param: decs.ModParam | None = field(default=None, compare=False)
@@ -96,7 +97,7 @@ class Functor(Module):
     body: decs.ModExp | None = field(default=None, compare=False)
     scope: Scope | None = field(default=None, compare=False)
     own: object = field(default_factory=object)
-    """What it alone has, and those that are equal to it."""
+    """Identity, shared with equal ones."""
 
     @property
     def parameters(self) -> int:
@@ -105,7 +106,7 @@ class Functor(Module):
 
 
 def evaluate(st: Checker, exp: decs.ModExp, check_decs: CheckDecs) -> Module:
-    """The module that an expression stands for.
+    """Evaluate a module expression.
 
     Errors: unknown names, arguments that do not match, wrong definitions inside.
     """
@@ -129,7 +130,7 @@ def evaluate(st: Checker, exp: decs.ModExp, check_decs: CheckDecs) -> Module:
 
 
 def find(st: Checker, name: ast.QualName, span: Span) -> Module:
-    """A module by name.
+    """Look up a module by name.
 
     Errors: unknown modules, with near misses; modules that are wrong themselves.
     """
@@ -151,7 +152,7 @@ def find(st: Checker, name: ast.QualName, span: Span) -> Module:
 
 
 def declare(st: Checker, dec: decs.ModDec, check_decs: CheckDecs) -> Module:
-    """`module name params: mty = m`."""
+    """Check `module name params: mty = m`."""
     if dec.params:
         first, *rest = dec.params
         functor = Functor(
@@ -166,7 +167,7 @@ def declare(st: Checker, dec: decs.ModDec, check_decs: CheckDecs) -> Module:
 
 
 def apply(st: Checker, functor: Module, arg: Module, span: Span, check_decs: CheckDecs) -> Module:
-    """A functor's body, checked with `arg` for its parameter.
+    """Apply a functor: check its body with `arg` for its parameter.
 
     Errors: no functor, or an argument that does not match the parameter's module type.
     """
@@ -201,10 +202,10 @@ def apply(st: Checker, functor: Module, arg: Module, span: Span, check_decs: Che
 def _checked(
     st: Checker, functor: Functor, check_decs: CheckDecs, first: Module | None = None
 ) -> Functor:
-    """The functor, after its body was checked with parameters about which no more is known.
+    """Check a functor's body against opaque parameters.
 
-    `first`: a module for its first parameter, about which no more is known. Errors: those of its
-    body, which are then not reported for its applications.
+    `first`: an opaque module for its first parameter. Errors: those of its body, which are then not
+    reported for its applications.
     """
     assert functor.param is not None
     assert functor.body is not None
@@ -224,7 +225,7 @@ def _checked(
 
 
 def _result(st: Checker, functor: Functor, check_decs: CheckDecs) -> Module:
-    """The functor's result, its parameters being in scope."""
+    """Check the functor's result, with its parameters in scope."""
     assert functor.body is not None
     if functor.type is not None:
         _demand(st, functor.type, check_decs)
@@ -250,7 +251,7 @@ def _demand(st: Checker, exp: decs.ModTypeExp, check_decs: CheckDecs) -> Module:
 def _sealed_as(
     st: Checker, module: Module, exp: decs.ModTypeExp, check_decs: CheckDecs, label: str
 ) -> Module:
-    """See `ascribe`; types that the module type keeps abstract are new ones."""
+    """Ascribe, as `ascribe` does, with new abstract types."""
     return check_decs.once(module, exp, lambda: ascribe(st, module, exp, check_decs, label=label))
 
 
@@ -262,7 +263,9 @@ def ascribe(
     span: Span | None = None,
     label: str | None = None,
 ) -> Module:
-    """`module` seen through a module type. `span` is where it was given or is called that.
+    """Return `module` restricted to a module type.
+
+    `span` is where it was given or is called that.
 
     `label`: its abstract types are new ones, shown as those of a module with this name.
     Errors: something that the module type demands is missing or has another type.
@@ -299,12 +302,12 @@ class _Ascription:
     span: Span | None
     label: str | None
     refined: dict[str, Abbreviation]
-    """What a `with` has said that types are; `m.t` is one of an inner module."""
+    """The types that a `with` has fixed; `m.t` is one of an inner module."""
 
     def misfit(self, code: Code, message: str, spec: Span, found: Span = NOWHERE) -> TypeError_:
-        """The error for something in the module, defined at `found`, that is not as in `spec`.
+        """Return the error for a part of the module, defined at `found`, that violates `spec`.
 
-        It is where the definition is, if that is in the file that uses the module so.
+        Its span is the definition's, if that is in the file that uses the module so.
         """
         given = self.span or spec
         span = found if found.is_own and found.file == given.file else given
@@ -345,7 +348,7 @@ _FUNCTOR, _ARGUMENT = "module", "open"
 
 
 def _narrowed(a: _Ascription, exp: decs.MTArrow) -> Module:
-    """A functor that takes what its type says, and gives what that says.
+    """Narrow a functor to a functor type.
 
     Where a type is abstract to the functor, its result does not tell what it is, whatever its
     argument's type says. Errors: it is no functor, needs more of its argument, or has less in its
@@ -391,7 +394,7 @@ _ABSTRACT = (
 def _as_the_functor_sees(
     a: _Ascription, functor: Functor, known: Module, exp: decs.ModTypeExp
 ) -> Module | None:
-    """A module of that type whose types are new ones that are abstract to the functor alone.
+    """Return a module of that type with fresh types that are abstract to the functor alone.
 
     None: there are none.
     """
@@ -457,7 +460,7 @@ def _spec(a: _Ascription, spec: decs.Spec) -> None:
 
 
 def _sealed(a: _Ascription, spec: decs.TypeSpec, found: Abbreviation) -> Abbreviation:
-    """The type of a module as a new one that its module type keeps abstract.
+    """Make a module's type a new abstract one.
 
     Errors: a size parameter is not the size of an array in it.
     """
@@ -491,7 +494,7 @@ def _same_parameters(a: _Ascription, name: str, want: int, found: Abbreviation, 
 
 
 def _not_above(a: _Ascription, spec: decs.TypeSpec, found: Abbreviation) -> None:
-    """Demand that a type holds no more than its specification says."""
+    """Demand that a type holds no more than its specification allows."""
     if found.lift > LIFT[spec.kind] and spec.name not in a.refined:
         message = (
             f"The type `{spec.name}` is defined with {LIFT_WORDS[found.lift]}, but the module type"
@@ -512,7 +515,7 @@ def _same_type(
     params: tuple[ast.TypeParam, ...],
     lift: int | None = None,
 ) -> Abbreviation:
-    """Demand that the module's type is the one that the module type fixes; what that says."""
+    """Demand that the module's type equals the one that the module type fixes; return that."""
     module: Module | None = a.module
     for part in name[:-1]:
         module = module.modules.get(part) if module is not None else None
@@ -546,7 +549,7 @@ def _equal(st: Checker, a: Type, b: Type) -> bool:
 
 
 def _check_value(a: _Ascription, value: Value, spec: decs.ValSpec) -> Value:
-    """Demand that a value is as general as its specification; the value, not more general."""
+    """Demand that a value is as general as its specification; return it at that generality."""
     st = a.st
     if not isinstance(value, (Scheme, Builtin, Sealed)):
         return value
@@ -601,9 +604,9 @@ def _check_value(a: _Ascription, value: Value, spec: decs.ValSpec) -> Value:
 
 
 def _with_hidden_sizes(wanted: Type, actual: Type) -> Type:
-    """The specified type of a function, with the sizes inside abstract results that `actual` tells.
+    """Return a function's specified type with the sizes inside abstract results, from `actual`.
 
-    Nobody else sees these, and what is known of them need not be found out when the program runs.
+    Nobody else sees these, and what is known of them needs no check at run time.
     """
     whole = wanted
     arrows: list[Arrow] = []
@@ -636,7 +639,7 @@ def _with_hidden_sizes(wanted: Type, actual: Type) -> Type:
 
 
 def _known(instance: t.Var) -> tuple[tuple[Type, ...], tuple[Size, ...]] | None:
-    """The type and size arguments of an instance, unless a size is not known.
+    """Return the type and size arguments of an instance; None if a size is unknown.
 
     A type parameter that the definition's type does not mention may be anything.
     """

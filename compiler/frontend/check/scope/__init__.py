@@ -1,1 +1,1 @@
-"""What names stand for, and the checker's state."""
+"""Scopes: the meanings of names, and the checker's state."""

@@ -1,4 +1,4 @@
-"""The built-in modules `i8` .. `f64` and `bool`: which members they have and what they are.
+"""The built-in modules `i8` .. `f64` and `bool`, and their members.
 
 Members that are operators, functions of `prim.FUNS`, conversions or constants are built in; the
 others (`sum`, `get_bit`, ..) are Futhark definitions in `prelude/`, one instance per type.
@@ -14,7 +14,7 @@ from compiler.frontend.check.types.metas import PRIM_T
 from compiler.frontend.types import Arrow, Type
 
 _HAVING: dict[FunKind, tuple[Prim, ...]] = {"float": FLOATS, "int": INTS, "lmad": ()}
-"""The types whose modules have the functions of a kind; all of them if the kind is not there."""
+"""The types whose modules have the functions of a kind; by default all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def _float_members(prim: Prim) -> dict[str, Member]:
 
 
 def members(prim: Prim) -> dict[str, Member]:
-    """All built-in members of the module of `prim`, by name."""
+    """Return all built-in members of the module of `prim`, by name."""
     t = PRIM_T[prim]
     table: dict[str, Member] = {p: ConvertMember(prim, Arrow(PRIM_T[p], t)) for p in PRIMS}
     if prim == "bool":
@@ -135,12 +135,12 @@ _TABLES: dict[str, dict[str, Member]] = {}
 
 
 def member(prim: str, name: str) -> Member | None:
-    """One built-in member, or None."""
+    """Return one built-in member, or None."""
     return _table(prim).get(name)
 
 
 def member_names(prim: str) -> list[str]:
-    """The names of all built-in members."""
+    """Return the names of all built-in members."""
     return list(_table(prim))
 
 

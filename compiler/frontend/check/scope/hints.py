@@ -1,4 +1,4 @@
-"""Hints for errors that people make who come from other languages, or are new to this one."""
+"""Hints for errors typical of beginners and users of other languages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ONE_EQUATION = "A function has one equation: tell cases apart by `match x case 0
 COMPARED = 'A text is an array, which no pattern takes apart: compare it, as in `if s == "a"`.'
 _COMPARISONS = frozenset(("<", ">", "<=", ">="))
 UPDATES = frozenset(("<-", "+=", "-=", "*=", ":="))
-"""What changes an array in its place in other languages."""
+"""In-place update operators of other languages."""
 _VALUES = {
     "and": "Both of two conditions is `a && b`.",
     "or": "One of two conditions is `a || b`.",
@@ -105,20 +105,20 @@ _CALLED = {
     "`tabulate`": "`tabulate n f`",
     "`replicate`": "`replicate n x`",
 }
-"""What is often called with its arguments in another order, or without one of them."""
+"""Usage of functions that are often called with arguments swapped or missing."""
 
 
 _FEW = 6
-"""So many names are listed."""
+"""Most names that a hint lists."""
 _DEFINED = {
     "mut": "no name gets another value. Write `let y = x`, and another `let` for what comes next.",
     "rec": "write `def f n = ..` outside, which may call itself, or `loop`.",
 }
-"""Words of other languages between `let` and a name, and what stands for them."""
+"""Words of other languages between `let` and a name, and their replacements."""
 
 
 def unknown_value(st: Checker, name: str, span: Span) -> str:
-    """What may be meant by a name that no value has."""
+    """Suggest a meaning for an unknown value."""
     later = st.declared_later.get(("value", name))
     if later is not None:
         return _later(name, later, span)
@@ -144,7 +144,7 @@ def unknown_value(st: Checker, name: str, span: Span) -> str:
 
 
 def unknown_type(st: Checker, name: str, known: list[str], span: Span) -> str:
-    """What may be meant by a name that no type has."""
+    """Suggest a meaning for an unknown type."""
     later = st.declared_later.get(("type", name))
     if later is not None and later <= span.line:
         return (
@@ -161,7 +161,7 @@ def unknown_type(st: Checker, name: str, known: list[str], span: Span) -> str:
 
 
 def first_and_others(inner: ast.Pat, type_: ast.TypeExp) -> str:
-    """What stands for the pattern `(x:xs)` of a list, in which `xs` is read as a type; or ""."""
+    """Suggest a replacement for the list pattern `(x:xs)`, with `xs` parsed as a type; or ""."""
     if not (isinstance(inner, ast.PName) and isinstance(type_, ast.TName)):
         return ""
     first, others = inner.name, ".".join(type_.name)
@@ -171,7 +171,7 @@ def first_and_others(inner: ast.Pat, type_: ast.TypeExp) -> str:
 
 
 def one_by_one(pattern: ast.Pat, wanted: Arrow) -> str:
-    """What stands for the tuple of a lambda that is given so many arguments; or ""."""
+    """Suggest curried parameters for a lambda with a tuple pattern; or ""."""
     if not isinstance(pattern, ast.PTuple):
         return ""
     given: Type = wanted
@@ -184,7 +184,7 @@ def one_by_one(pattern: ast.Pat, wanted: Arrow) -> str:
 
 
 def unknown_module(st: Checker, path: str, span: Span) -> str:
-    """What may be meant by a name that no module has."""
+    """Suggest a meaning for an unknown module."""
     later = st.declared_later.get(("module", path))
     if later is not None:
         return _later(path, later, span)
@@ -198,7 +198,7 @@ def unknown_module(st: Checker, path: str, span: Span) -> str:
 
 
 def unknown_member(prim: str, name: str) -> str:
-    """What may be meant by a name that the module of a primitive type has not; or ""."""
+    """Suggest a meaning for an unknown member of a primitive type's module; or ""."""
     found = re.fullmatch("(to|of|from)_?([a-z]+[0-9]*)", name)
     if found is not None and found[2] in PRIMS:
         to, source = (found[2], prim) if found[1] == "to" else (prim, found[2])
@@ -211,7 +211,7 @@ def unknown_member(prim: str, name: str) -> str:
 
 
 def unknown_size(st: Checker, name: str, span: Span) -> str:
-    """How to bring a size into scope."""
+    """Suggest how to bring a size into scope."""
     later = st.declared_later.get(("value", name))
     if later is not None:
         return _later(name, later, span)
@@ -234,7 +234,7 @@ def _has(st: Checker, prim: str, name: str) -> bool:
 
 
 def applied_number(number: ast.Exp, args: tuple[ast.Exp, ...]) -> str:
-    """A number stands where a function would: `map -1 xs`, `reduce + 0 xs`, `a > 1 and b`, `2n`."""
+    """Hint at a number in a function's place: `map -1 xs`, `reduce + 0 xs`, `a > 1 and b`, `2n`."""
     first = args[0]
     follows = first.span[:2] == number.span[2:4]
     if follows and isinstance(number, ast.IntLit) and not number.value:
@@ -265,7 +265,7 @@ def applied_number(number: ast.Exp, args: tuple[ast.Exp, ...]) -> str:
 
 
 def unlike_tuple(want: Type, got: Type, count: int) -> str:
-    """One tuple was given for several arguments, or several arguments for one tuple."""
+    """Hint at one tuple passed for several arguments, or several arguments for one tuple."""
     if want is got:
         return ""
     wanted, given = resolve(want), resolve(got)
@@ -291,7 +291,7 @@ def _is_number(type_: Type) -> bool:
 
 
 def applied_value(applied: Type, first: object, what: str) -> str:
-    """No function is followed by what looks like its argument: `xs [0]`, `x mod 2`."""
+    """Hint at a value in a function's place: `xs [0]`, `x mod 2`."""
     if isinstance(first, ast.Var) and first.name[0] in _VALUES:
         return _VALUES[first.name[0]]
     if isinstance(resolve(applied), Array) and isinstance(first, ast.ArrayExp):
@@ -302,7 +302,7 @@ def applied_value(applied: Type, first: object, what: str) -> str:
 
 
 def called(what: str) -> str:
-    """How a function is called whose arguments are in another order, or incomplete; "" if unknown.
+    """Show the call of a function with arguments swapped or missing; "" if unknown.
 
     `what`: its name, quoted.
     """
@@ -310,25 +310,25 @@ def called(what: str) -> str:
 
 
 def no_null(*operands: ast.Exp) -> str:
-    """A value is compared with `null`, which is a function on arrays here."""
+    """Hint at a comparison with `null`, which is a function on arrays here."""
     return MISSING if any(isinstance(e, ast.Var) and e.name == ("null",) for e in operands) else ""
 
 
 def member_of_value(st: Checker, field: str, span: Span) -> str:
-    """What stands for a method, of an array or a number: `xs.map`, `xs.mean`, `x.abs`; or ""."""
+    """Suggest a replacement for a method: `xs.map`, `xs.mean`, `x.abs`; or ""."""
     if field in st.scope.values:
         return f"A function stands before its argument: `{field} x`."
     return unknown_value(st, field, span) if field in _VALUES or _has(st, "f32", field) else ""
 
 
 def indexed_by_text(text: str) -> str:
-    """What stands for `r["x"]`."""
+    """Suggest a replacement for `r["x"]`."""
     name = text if text.isidentifier() else "x"
     return f"A field of a record is read by its name, `r.{name}`; there are no dictionaries."
 
 
 def not_indexed(type_: Type) -> str:
-    """How the parts of what has no indices are read; "" if it has none."""
+    """Suggest how to read the parts of a value without indices; "" if it has none."""
     if not isinstance(type_, Record) or not type_.fields:
         return ""
     first = type_.fields[0][0]
@@ -336,7 +336,7 @@ def not_indexed(type_: Type) -> str:
 
 
 def other_field(record: Record, field: str) -> str:
-    """A field that a record has not: one that reads like it, or a part of a tuple."""
+    """Suggest a field for an unknown one: a near miss, or a part of a tuple."""
     names = [name for name, _ in record.fields]
     if names and names[0].isdigit() and field.strip("_").isdigit():
         return f"The parts of a tuple are counted from 0: `p.0` to `p.{len(names) - 1}`."
@@ -344,7 +344,7 @@ def other_field(record: Record, field: str) -> str:
 
 
 def conditions(op: str, lhs: ast.Exp, types: tuple[Type, Type]) -> str:
-    """`a & b` or `a < b < c` among conditions; "" where it is neither."""
+    """Hint at `a & b` or `a < b < c` among conditions; or ""."""
     is_bool = [isinstance(known := resolve(u), PrimT) and known.prim == "bool" for u in types]
     if op in ("&", "|") and any(is_bool):
         return _VALUES["and" if op == "&" else "or"]
@@ -356,14 +356,14 @@ def conditions(op: str, lhs: ast.Exp, types: tuple[Type, Type]) -> str:
 
 
 def several_arrays(what: str) -> str:
-    """`map` is given a function and two arrays."""
+    """Hint at `map` with a function and two arrays."""
     if what == "`replicate`":
         return _MATRIX
     return "Over several arrays at once go `map2`, `map3` and so on." if what == "`map`" else ""
 
 
 def function_first(want: Type, got: Type, index: int, what: str) -> str:
-    """What a second-order function goes over stands where its function belongs."""
+    """Hint at swapped arguments: an array in place of a higher-order function's function."""
     wanted, given = resolve(want), resolve(got)
     if index > 0 or not isinstance(wanted, Arrow) or isinstance(given, Arrow):
         return ""
@@ -371,7 +371,7 @@ def function_first(want: Type, got: Type, index: int, what: str) -> str:
 
 
 def by_fields(op: str, exp: ast.BinOp, type_: Type) -> str:
-    """How an operator goes over two records, field by field; "" if they are none, or large."""
+    """Suggest a field-wise operation on two small records; or ""."""
     if not isinstance(type_, Record) or not has_names(type_) or len(type_.fields) > _FEW:
         return ""
     left, right = "a", "b"
@@ -382,7 +382,7 @@ def by_fields(op: str, exp: ast.BinOp, type_: Type) -> str:
 
 
 def not_taken_apart(type_: Type) -> str:
-    """What to write where the pattern of a tuple stands, and the value is no such tuple."""
+    """Suggest a replacement for a tuple pattern whose value is no such tuple."""
     known = resolve(type_)
     if isinstance(known, PrimT) or _is_number(type_):
         return "It is one value, and has no parts: bind it to one name, as in `let a = ..`."
@@ -398,7 +398,7 @@ def not_taken_apart(type_: Type) -> str:
 
 
 def not_of_fields(type_: Type, named: Collection[str]) -> str:
-    """What to write where a pattern has these fields, and the value no such record."""
+    """Suggest a replacement for a record pattern whose value has other fields."""
     known = resolve(type_)
     if not isinstance(known, Record) or not has_names(known):
         return not_taken_apart(type_)
@@ -411,7 +411,7 @@ def not_of_fields(type_: Type, named: Collection[str]) -> str:
 
 
 def field_of_sum(type_: Sum, field: str) -> str:
-    """How the values in a variant of a sum are read: `v.some`."""
+    """Suggest a `match` to read a variant of a sum: `v.some`."""
     found = next((given for name, given in type_.variants if name == field), None)
     if found is None:
         return "Its variants are told apart by `match`, as in `match v case #a x -> ..`."
@@ -422,7 +422,7 @@ def field_of_sum(type_: Sum, field: str) -> str:
 
 
 def not_applied(name: str, params: int) -> str:
-    """How a member of a module with so many parameters is used; "" if it has none."""
+    """Suggest the application of a functor with so many parameters; "" for none."""
     if not params:
         return ""
     which = "a module with a parameter" if params == 1 else f"a module with {params} parameters"
@@ -433,13 +433,13 @@ def not_applied(name: str, params: int) -> str:
 
 
 def members(known: Iterable[str]) -> str:
-    """The names of a module that has few."""
+    """List the names of a small module."""
     listed = sorted(known)
     return f"It has {', '.join(f'`{n}`' for n in listed)}." if 0 < len(listed) <= _FEW else ""
 
 
 def operand_is_function(op: str, operand: ast.Exp, type_: Type) -> str:
-    """A function stands on the left of an operator: `f -1`, `reduce + 0 xs`, `f + 1` for `f ()`."""
+    """Hint at a function left of an operator: `f -1`, `reduce + 0 xs`, `f + 1` for `f ()`."""
     known = resolve(type_)
     if isinstance(operand, ast.Var) and isinstance(known, Arrow) and resolve(known.param) == UNIT:
         return f"It is applied to `()`: `{'.'.join(operand.name)} ()`."

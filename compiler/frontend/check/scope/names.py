@@ -1,4 +1,4 @@
-"""Variables and qualified names: what they stand for, and their instances."""
+"""Resolve variables and qualified names, and instantiate them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from compiler.frontend.types import Arrow, PrimT, Size, SizeVar, Type
 
 
 def lookup(st: Checker, name: ast.QualName, span: Span) -> Value:
-    """What a name stands for.
+    """Resolve a name to a value.
 
     Errors: unknown names and modules with near misses; definitions that are wrong themselves.
     """
@@ -98,7 +98,7 @@ def lookup(st: Checker, name: ast.QualName, span: Span) -> Value:
 
 
 def in_module(module: Module, name: str) -> Value | None:
-    """A member of a module."""
+    """Return a member of a module."""
     found = module.values.get(name)
     if found is None and module.prim and member(module.prim, name) is not None:
         return Builtin(module.prim, name)
@@ -106,13 +106,13 @@ def in_module(module: Module, name: str) -> Value | None:
 
 
 def are_intrinsics(module: Module) -> bool:
-    """Whether this is the module of intrinsics, and not one of the program's with that name."""
+    """Test for the module of intrinsics, as opposed to one of the program with that name."""
     found = module.values.get(PUBLIC[0])
     return isinstance(found, Scheme) and found.name == f"intrinsics.{PUBLIC[0]}"
 
 
 def unknown(st: Checker, name: ast.QualName, span: Span) -> CompileError:
-    """The error for a name that is not in scope."""
+    """Return the error for a name that is not in scope."""
     text = ".".join(name)
     if name[0] == "intrinsics":
         listed = ", ".join(f"`{known}`" for known in PUBLIC)
@@ -126,12 +126,12 @@ def unknown(st: Checker, name: ast.QualName, span: Span) -> CompileError:
 
 
 def is_projection(st: Checker, name: ast.QualName) -> bool:
-    """Whether `a.b` is a field of a variable; what is in a module comes first."""
+    """Test whether `a.b` is a field of a variable; members of modules come first."""
     return 0 < variable_part(st, name) < len(name)
 
 
 def variable_part(st: Checker, name: ast.QualName) -> int:
-    """How many of the parts of `m.a.b` name a variable; the rest are fields. 0: none does."""
+    """Count the parts of `m.a.b` that name a variable; the rest are fields. 0: none does."""
     for count in range(len(name), 1, -1):
         module = st.scope.module(name[: count - 1])
         if module is not None and (module.wrong or in_module(module, name[count - 1]) is not None):
@@ -140,7 +140,7 @@ def variable_part(st: Checker, name: ast.QualName) -> int:
 
 
 def use(st: Checker, value: Value, span: Span) -> t.Exp:
-    """A use of a bound name."""
+    """Build a use of a bound name."""
     match value:
         case Local(name, type_):
             return t.Var(type_, span, name)
@@ -158,7 +158,7 @@ def use(st: Checker, value: Value, span: Span) -> t.Exp:
 
 
 def instantiate(st: Checker, scheme: Scheme, span: Span) -> t.Var:
-    """A fresh instance of a definition."""
+    """Instantiate a definition with fresh unknowns."""
     st.used.add(scheme.name)
     if not scheme.type_params and not scheme.size_params and scheme.args is None:
         return t.Var(scheme.type, span, scheme.name)
@@ -179,7 +179,7 @@ def instantiate(st: Checker, scheme: Scheme, span: Span) -> t.Var:
 
 
 def itself(st: Checker, value: Recursive, span: Span) -> t.Var:
-    """A function in its own body: of the same types, but with sizes of its own.
+    """Build a recursive use: of the same types, but with sizes of its own.
 
     Its type and size arguments are filled in when the definition has all its parameters.
     """
@@ -204,7 +204,7 @@ def itself(st: Checker, value: Recursive, span: Span) -> t.Var:
 
 
 def member_value(st: Checker, found: Member, span: Span) -> t.Exp:
-    """A built-in member that is not applied: a constant, or a lambda around the operation."""
+    """Build an unapplied built-in member: a constant, or a lambda around the operation."""
     if isinstance(found, ConstMember):
         return t.Const(found.type, span, found.value)
     params: list[t.Pat] = []
@@ -221,7 +221,7 @@ def member_value(st: Checker, found: Member, span: Span) -> t.Exp:
 
 
 def member_call(found: Member, args: tuple[t.Exp, ...], result: Type, span: Span) -> t.Exp:
-    """A built-in operation on all its arguments."""
+    """Apply a built-in operation to all its arguments."""
     match found:
         case OpMember(op):
             assert isinstance(found.type, Arrow)

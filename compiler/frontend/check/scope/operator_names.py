@@ -11,5 +11,5 @@ ALL = ARITH | INTEGRAL | ORDER | EQUALITY | LOGIC
 
 
 def is_operator(name: str) -> bool:
-    """Whether a name is a built-in overloaded operator."""
+    """Test for a built-in overloaded operator."""
     return name in ALL

@@ -1,7 +1,7 @@
-"""What names mean: bindings of values, types and modules, scopes, and near misses.
+"""Scopes: bindings of values, types and modules; near misses of names.
 
 A `Scope` is one dictionary per kind of name with an undo log, so that entering and leaving a block
-costs as much as the block binds. Values and modules share their names: one hides the other.
+costs as much as the block binds. Values and modules share a namespace: one hides the other.
 """
 
 from __future__ import annotations
@@ -71,12 +71,12 @@ class Recursive:
     type: Type | None = None
     size_params: tuple[Name, ...] = ()
     name: Name = ""
-    """Its name, from its first use of itself on."""
+    """Its name, set at its first recursive use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """A built-in member that a module type gives a type of its own."""
+    """A built-in member at a type that a module type gives it."""
 
     builtin: Builtin
     type: Type
@@ -86,7 +86,7 @@ Value = Local | Scheme | Builtin | Sealed | Poison | Recursive
 
 
 DATA, SIZE_LIFTED, LIFTED = 0, 1, 2
-"""What a type may hold: values of one size, values of any size (`type~`), functions (`type^`)."""
+"""Kinds of types: values of one size, values of any size (`type~`), functions (`type^`)."""
 LIFT = {"type": DATA, "type~": SIZE_LIFTED, "type^": LIFTED}
 LIFT_WORDS = ("`type`", "`type~`", "`type^`")
 
@@ -107,11 +107,11 @@ class Abbreviation:
     type: Type
     unique: bool = False
     ext: tuple[Name, ...] = ()
-    """Sizes that each use has anew, as in `type~ t = ?[n].[n]i32`."""
+    """Sizes that each use makes anew, as in `type~ t = ?[n].[n]i32`."""
     lift: int = DATA
-    """What it may hold, as declared: `DATA`, `SIZE_LIFTED` or `LIFTED`."""
+    """The declared kind: `DATA`, `SIZE_LIFTED` or `LIFTED`."""
     span: Span = field(default=NOWHERE, compare=False)
-    """Where it is declared."""
+    """Span of the declaration."""
 
 
 _ELEM = "t_00"
@@ -130,13 +130,13 @@ class Module:
     modules: dict[str, Module] = field(default_factory=dict)
     module_types: dict[str, object] = field(default_factory=dict)
     prim: str = ""
-    """The primitive type whose built-in module this is."""
+    """The primitive type, if this is its built-in module."""
     wrong: bool = False
-    """Its definition has an error, which is reported there."""
+    """True if its definition has an error, which is reported there."""
 
     @property
     def parameters(self) -> int:
-        """The modules that it is applied to before it has members."""
+        """Number of modules that it must be applied to."""
         return 0
 
     def add(self, other: Module) -> None:
@@ -164,7 +164,7 @@ class Scope:
         self._trail: list[tuple[str, str, object]] = []
 
     def copy(self) -> Scope:
-        """A scope with the same names, which changes on its own."""
+        """Return an independent scope with the same names."""
         new = Scope()
         new.values = dict(self.values)
         new.types = dict(self.types)
@@ -173,7 +173,7 @@ class Scope:
         return new
 
     def since(self, mark: int) -> Module:
-        """The names bound since `mark`, as a module."""
+        """Return the names bound since `mark`, as a module."""
         module = Module()
         for kind, name, _ in self._trail[mark:]:
             table: dict[str, object] = getattr(self, kind)
@@ -183,11 +183,11 @@ class Scope:
         return module
 
     def mark(self) -> int:
-        """The state to come back to."""
+        """Return the current length of the undo log, for `leave`."""
         return len(self._trail)
 
     def leave(self, mark: int) -> None:
-        """Forget all that was bound since `mark`."""
+        """Undo all bindings since `mark`."""
         trail = self._trail
         while len(trail) > mark:
             kind, name, old = trail.pop()
@@ -233,7 +233,7 @@ class Scope:
             self.bind_module_type(name, module_type)
 
     def module(self, path: ast.QualName) -> Module | None:
-        """The module `a.b.c`."""
+        """Resolve the module path `a.b.c`."""
         module = self.modules.get(path[0])
         for part in path[1:]:
             if module is None:
@@ -243,7 +243,7 @@ class Scope:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint that names up to three near misses, or ""."""
+    """Suggest up to three near misses, or ""."""
     others = [k for k in known if k != name]
     limit = max(1, len(name) // 3) if len(name) > 2 else 0
     slips = [(d, k) for k in others if (d := _slips(name, k, limit)) <= limit]
@@ -254,10 +254,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def _slips(typed: str, meant: str, limit: int) -> int:
-    """How many letters were left out, added, mistyped or swapped; `limit + 1` if more than that.
-
-    Neighbours that changed places are one slip.
-    """
+    """Return the Damerau-Levenshtein distance of two names, or `limit + 1` if it is larger."""
     if abs(len(typed) - len(meant)) > limit:
         return limit + 1
     before: list[int] = []

@@ -1,7 +1,8 @@
-"""The checker's state for one program, and the small services that all its parts use.
+"""The checker's state for one program, and services shared by its parts.
 
 Inference of an expression is `state.infer(exp, expected)`; the table behind it is filled by
-`expressions/table.py`. Typed expressions hold metavariables until `finish/zonk.py` has seen them.
+`expressions/table.py`. Typed expressions contain metavariables until `finish/zonk.py` has rebuilt
+them.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ Infer = Callable[["Checker", ast.Exp, "Type | None"], t.Exp]
 
 @dataclass(slots=True)
 class Checker:
-    """Everything that changes while a program is checked."""
+    """The mutable state of checking a program."""
 
     ctx: Ctx
     scope: Scope = field(default_factory=Scope)
@@ -59,16 +60,16 @@ class Checker:
     level: int = 0
     span: Span = NOWHERE
     alias: dict[Name, Size] = field(default_factory=dict)
-    """Names of sizes that are known to equal another size; `means` adds them."""
+    """Size names known to equal another size; `means` adds them."""
     weights: dict[Name, int] = field(default_factory=dict)
-    """How many parts these have, with what the names in them equal put in."""
+    """Weights of their expanded meanings, in parts; see `long_sizes.py`."""
     atoms: dict[str, Name] = field(default_factory=dict)
-    """By the text of its meaning: the first name whose meaning is too long to be put in."""
+    """The first name of each meaning that is too long to expand, by text."""
     deferred: list[tuple[Size, Size, Span]] = field(default_factory=list)
     open_sizes: list[tuple[Size, Size]] = field(default_factory=list)
-    """Sizes that a coercion leaves open, and what they are if nothing else says so."""
+    """Sizes that a coercion leaves open, and their defaults."""
     serials: dict[Name, int] = field(default_factory=dict)
-    """Every name bound so far with its serial number: later than a mark means inside."""
+    """Serial numbers of all names in order of binding: later than a mark means inside."""
     overloaded: list[MetaT] = field(default_factory=list)
     """Unknowns that have a default or must be known by the end of the definition."""
     type_levels: dict[Name, int] = field(default_factory=dict)
@@ -80,44 +81,44 @@ class Checker:
     own_sizes: set[Name] = field(default_factory=set)
     """The sizes of unknowns that differ from value to value; see `MetaT.own`."""
     transparent: set[Name] = field(default_factory=set)
-    """Abstract types that equal what they stand for, while their module is looked at."""
+    """Abstract types that equal their meanings, while their module is checked."""
     own_types: dict[str, Span] = field(default_factory=dict)
-    """The type names that the program itself has defined so far, and where."""
+    """The type names that the program itself has defined so far, with spans."""
     wrong_types: set[str] = field(default_factory=set)
     """Type names whose definitions have errors, which are reported there."""
     constants: set[Name] = field(default_factory=set)
     """The program's constants and the names of their sizes."""
     of_constants: dict[Name, frozenset[Name]] = field(default_factory=dict)
-    """The constants that the results of the program's functions may be."""
+    """The constants that the results of the program's functions may alias."""
     let_sizes: list[tuple[str, Size, Span]] = field(default_factory=list)
-    """The sizes that `let [n] ..` has bound in this definition, and what they are."""
+    """The sizes bound by `let [n] ..` in this definition, with their values."""
     kept: set[Name] = field(default_factory=set)
     """Parameters of loops whose types are written without `*`."""
     declared_later: dict[tuple[str, str], int] = field(default_factory=dict)
-    """Kinds (`value`, `type`, `module`) and names of declarations to come, with their lines."""
+    """Lines of later declarations, by kind (`value`, `type`, `module`) and name."""
     left_first: set[Span] = field(default_factory=set)
     """Applications, such as `f <| x`, whose function stands before its last argument."""
     given: set[Name] = field(default_factory=set)
     """Constants that functions may return: those of abstract types, and of functors' parameters."""
     gave: set[Name] = field(default_factory=set)
-    """Those of them that this file has made so, but for the `plain` ones."""
+    """The part of `given` that this file added, without `plain`."""
     plain: set[Name] = field(default_factory=set)
-    """Constants that functions may return wherever they are, since they show no arrays."""
+    """Constants that functions may return anywhere, since they show no arrays."""
     apart: set[Name] = field(default_factory=set)
-    """Functions whose results are fresh, of which the types that they were given say parts."""
+    """Functions with fresh results whose given types claim that only of parts."""
     applying: bool = False
-    """Whether this is the body of a functor that is applied, after it was checked by itself."""
+    """True in the body of an applied functor, which was checked by itself before."""
     used: set[Name] = field(default_factory=set)
-    """Definitions that were instantiated since this was last emptied."""
+    """Definitions instantiated since this was last cleared."""
 
     warned: set[Warning_] = field(default_factory=set)
-    """What the program may do, and its author probably did not mean."""
+    """Warnings: legal code that its author probably did not intend."""
     places: dict[Name, Span] = field(default_factory=dict)
-    """Where the variables of a definition are bound, those that are sizes among them."""
+    """Spans of the bindings of a definition's variables, its sizes included."""
     makers: dict[Name, Maker] = field(default_factory=dict)
-    """Sizes that only a run knows: what gives them."""
+    """Origins of sizes that are known only at run time."""
     spoken: Spoken = field(default_factory=lambda: Spoken(()))
-    """What names the definition that is being checked has in it."""
+    """The names in the text of the definition that is being checked."""
 
     def give(self, name: Name) -> None:
         """Let functions return a constant."""
@@ -128,21 +129,21 @@ class Checker:
     # --- names and unknowns --------------------------------------------------------------------
 
     def fresh(self, base: str) -> Name:
-        """A new name, remembered as bound now."""
+        """Return a new name, recorded as bound now."""
         return self._known(self.ctx.names.fresh(spell(base)))
 
     def made_by(self, maker: Maker, base: str) -> Name:
-        """A new name for a size that only a run knows, which reads like none in the definition."""
+        """Return a new name for a run-time size, which resembles none in the definition."""
         name = self.fresh(self.spoken.unlike(base_of(base).rstrip("'")))
         self.makers[name] = maker
         return name
 
     def authored(self, source: str) -> Name:
-        """A new name for something that the program names."""
+        """Return a new name for something that the program names."""
         return self._known(self.ctx.names.authored(spell(source), source))
 
     def means(self, name: Name, size: Size) -> None:
-        """Note what a size equals that has a name."""
+        """Record that a size name equals a size."""
         heavy = self.weights[name] = weight(size, self.weights)
         if heavy > MOST:
             size = SizeAtom(self.atoms.setdefault(size_key(size, self.alias), name))
@@ -150,11 +151,11 @@ class Checker:
         self.alias[name] = size
 
     def said(self, name: Name) -> str | None:
-        """What the program's author calls it; None if it is no name of his."""
+        """Return the author's spelling of a name; None for a generated one."""
         return self.ctx.names.said(name)
 
     def is_here(self, name: Name) -> bool:
-        """Whether it is in scope; the parameters of a function that is called are not."""
+        """Test whether a name is in scope; parameters of called functions are not."""
         known = self.scope.values.values()
         return any(isinstance(one, Local | Scheme) and one.name == name for one in known)
 
@@ -163,35 +164,35 @@ class Checker:
         return name
 
     def meta(self, span: Span = NOWHERE) -> MetaT:
-        """An unknown type."""
+        """Return an unknown type."""
         return MetaT(self.level, span)
 
     def size_meta(self, span: Span = NOWHERE) -> MetaS:
-        """An unknown size."""
+        """Return an unknown size."""
         return MetaS(self.level, span)
 
     def prim_meta(self, prims: frozenset[str], span: Span) -> MetaT:
-        """An unknown primitive type among `prims`."""
+        """Return an unknown primitive type among `prims`."""
         meta = MetaT(self.level, span)
         meta.prims = prims
         self.overloaded.append(meta)
         return meta
 
     def bind_local(self, source: str, type_: Type, span: Span) -> Name:
-        """Bind a variable in the current scope; its unique name."""
+        """Bind a variable in the current scope and return its unique name."""
         name = self.authored(source)
         self.places[name] = span
         self.scope.bind(source, Local(name, type_, span))
         return name
 
     def param_size(self, span: Span = NOWHERE) -> MetaS:
-        """The unknown size of a parameter."""
+        """Return the unknown size of a parameter."""
         meta = MetaS(self.level, span)
         meta.start = meta
         return meta
 
     def starred(self, type_: Type, span: Span) -> None:
-        """Warn of a `*` before a type of values that nothing can share."""
+        """Warn of a `*` on a type whose values never share memory."""
         if is_scalar(type_) and not self.applying and not isinstance(type_, Opaque):
             message = f"`*` has no effect on `{show(type_)}`: its values share no memory."
             hint = "Leave the `*` out."
@@ -200,11 +201,11 @@ class Checker:
     # --- expressions and unification -----------------------------------------------------------
 
     def infer(self, exp: ast.Exp, expected: Type | None = None) -> t.Exp:
-        """The typed form of `exp`; `expected` is a hint that the caller checks itself."""
+        """Infer the typed form of `exp`; `expected` is a hint that the caller verifies."""
         return self.table[type(exp)](self, exp, expected)
 
     def check(self, exp: ast.Exp, want: Type, what: str) -> t.Exp:
-        """The typed form of `exp`, which must have type `want`; `what` is its role."""
+        """Infer the typed form of `exp` and unify it with `want`; `what` is its role."""
         typed = self.infer(exp, want)
         self.unify(want, typed.type, exp.span, what)
         return typed
@@ -219,7 +220,7 @@ class Checker:
         *related: Related,
         is_result: bool = False,
     ) -> None:
-        """Make two types equal, or raise an error: "`what` must be .., but is ..".
+        """Unify two types, or raise an error: "`what` must be .., but is ..".
 
         `related`: where `want` is from. `is_result`: see `reason_of`. Errors: `TypeError_` at
         `span`, with any `hint`.
@@ -238,7 +239,7 @@ class Checker:
             raise error from None
 
     def own_names(self) -> dict[Type, str]:
-        """What the program calls records and sums that it has defined without parameters."""
+        """Return the program's names of records and sums that it defined without parameters."""
         known = [(self.scope.types.get(name), name) for name in self.own_types]
         return {
             found.type: name
@@ -247,7 +248,7 @@ class Checker:
         }
 
     def data(self, type_: Type, span: Span, what: str, accumulators: bool = True) -> None:
-        """Demand that `type_` is no function and holds none, nor `accumulators`.
+        """Demand that `type_` contains no functions, nor `accumulators`.
 
         Errors: it is one, or holds one.
         """
@@ -266,7 +267,7 @@ class Checker:
             ) from None
 
     def element(self, type_: Type, span: Span) -> None:
-        """Demand that `type_` may be that of an array's elements.
+        """Demand that `type_` may be an array's element type.
 
         Errors: values of it may differ in size.
         """
@@ -282,7 +283,7 @@ class Checker:
             ) from None
 
     def rigid(self, source: str, span: Span) -> SizeVar:
-        """A new size that is equal to no other."""
+        """Return a new size that is equal to no other."""
         return SizeVar(self.fresh(source))
 
 
@@ -297,7 +298,7 @@ _SYMBOLS = {
 
 
 def spell(source: str) -> str:
-    """A source name as the base of a unique name: letters, digits, underscores and primes only."""
+    """Turn a source name into the base of a unique name: letters, digits, underscores, primes."""
     if source.isidentifier():
         return source
     if source[0] in _SYMBOLS:

@@ -1,4 +1,4 @@
-"""The names that a definition has in its text, so that sizes nobody named are called otherwise."""
+"""The names in a definition's text, so that generated size names differ from them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from compiler.frontend import ast
 
 
 class Spoken:
-    """The names in parts of the syntax, found when somebody asks, and those made beside them."""
+    """The names in parts of the syntax, collected on demand, and those generated beside them."""
 
     __slots__ = ("_names", "_nodes")
 
     def __init__(self, nodes: tuple[object, ...]) -> None:
-        """`nodes`: what the definition is made of."""
+        """`nodes`: the syntax of the definition."""
         self._nodes = nodes
         self._names: set[str] | None = None
 
     def unlike(self, base: str) -> str:
-        """`base` with as many primes as it takes to be no name in the definition, nor given yet."""
+        """Append primes to `base` until it differs from all names so far, and record it."""
         if self._names is None:
             self._names = _words(self._nodes)
         while base in self._names:
@@ -29,7 +29,7 @@ class Spoken:
 
 
 def _words(nodes: tuple[object, ...]) -> set[str]:
-    """All words in nodes: names of variables, of fields, and what else is a text there."""
+    """Return all strings in nodes: names of variables, of fields, and others."""
     found: set[str] = set()
     todo = list(nodes)
     while todo:

@@ -1,1 +1,1 @@
-"""Types and sizes with unknowns: what they are made of, and when two are equal."""
+"""Types and sizes with metavariables: representation, substitution, unification."""

@@ -1,4 +1,4 @@
-"""Sizes that have grown long: how long one is, and where it is called by a name instead.
+"""Bound the length of sizes: bind long ones to names.
 
 The size of `drop (count p xs) xs` mentions that of `xs` several times, so that a chain of such
 calls doubles its sizes at each. Where a size is longer than `LONGEST`, the value is bound to a name
@@ -26,20 +26,20 @@ from compiler.frontend.types import (
 )
 
 LONGEST = 64
-"""As many parts may a size in the type of an application have, its calls' types included."""
+"""Most parts of a size in the type of an application, the types of its calls included."""
 MOST = 128
-"""As many parts may the meaning of a name have, with the meanings of the names in it."""
+"""Most parts of the expanded meaning of a name."""
 
 
 @dataclass(frozen=True, slots=True)
 class SizeAtom(Size):
-    """What a name of a size equals whose meaning is too long: the names with this `key`."""
+    """The meaning of a size name that is too long to expand; equal if the `key`s are."""
 
     key: str
 
 
 def is_long(size: Size, limit: int = LONGEST) -> bool:
-    """Whether a size has more than `limit` parts."""
+    """Test whether a size has more than `limit` parts."""
     size = resolve_size(size)
     return isinstance(size, SizeOp | SizeExp) and not _Counting(limit).size(size)
 
@@ -51,7 +51,7 @@ class _Counting:
         self._left = left
 
     def size(self, size: Size) -> bool:
-        """Whether a size is still within the limit."""
+        """Count a size; False once the limit is exceeded."""
         size = resolve_size(size)
         self._left -= 1
         match size:
@@ -79,7 +79,7 @@ class _Counting:
 
 
 def weight(size: Size, weights: Mapping[Name, int]) -> int:
-    """How many parts a size has in normal form at most, `weights` being those of names in it.
+    """Bound the number of parts of a size's normal form; `weights`: those of names in it.
 
     The size itself is not long.
     """

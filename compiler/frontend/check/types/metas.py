@@ -1,8 +1,8 @@
-"""Unknowns of inference: type and size metavariables, and how to see through them.
+"""Metavariables of types and sizes, and their resolution.
 
-A metavariable is bound at most once, by setting `ref`. `level` counts the functions around the
-place that made it: what is deeper than the current level when a function ends may become a
-parameter of that function. Only this folder ever sees metavariables; `finish/zonk.py` removes them.
+A metavariable is bound at most once, by setting `ref`. `level` counts the functions around its
+creation: one that is deeper than the current level when a function ends may be generalised. Only
+this folder ever sees metavariables; `finish/zonk.py` removes them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BOOL = PRIM_T["bool"]
 
 
 class MetaT(Type):
-    """A type not known yet, and what is known about it.
+    """An unknown type, and the constraints on it.
 
     `prims`: it is one of these primitive types. `fields`, `variants`: it is a record or sum with at
     least these. `equality`, `data`: it may not contain functions.
@@ -64,45 +64,44 @@ class MetaT(Type):
         self.fields: dict[str, Type] | None = None
         self.variants: dict[str, tuple[Type, ...]] | None = None
         self.alike: list[MetaT] = []
-        """Others that are the same type but for their sizes: branches of an `if`, and its own."""
+        """Metavariables of the same type up to sizes: branches of an `if`, and its result."""
         self.equality = False
         self.named = False
-        """A sum whose value has a name: it may be compared although not all variants are known."""
+        """A sum whose value has a name: it may be compared although some variants are unknown."""
         self.data = False
         self.regular = False
-        """It may be the type of an array's elements, so it is no type with sizes of its own."""
+        """An array's element type: it has no sizes of its own."""
         self.lifted = False
-        """An instance of `'~t` or `'^t`, which take types with sizes of their own."""
+        """An instance of `'~t` or `'^t`, which admit types with sizes of their own."""
         self.own: tuple[Name, ...] = ()
-        """The sizes in it that differ from value to value: those of results of a function that is
-        an argument, as in `apply iota n`. Each application has new ones in its result."""
+        """The sizes in it that differ from value to value: those of results of a functional
+        argument, as in `apply iota n`. Each application has new ones in its result."""
 
 
 class MetaS(Size):
-    """A size not known yet."""
+    """An unknown size."""
 
     __slots__ = ("key", "known", "level", "ref", "span", "start", "until", "unused")
 
     def __init__(self, level: int, span: Span = NOWHERE) -> None:
         self.ref: Size | None = None
         self.known = False
-        """Whether nothing in `ref` is unknown: that stays so, and nobody has to look again."""
+        """True if `ref` contains no unknowns; that stays so, and need not be computed again."""
         self.start: Size | None = None
-        """For a parameter's size, which branches must not settle: the only size that a branch may
-        take it to be. For a loop's parameter, what it is before the loop; otherwise itself."""
+        """For a parameter's size, which branches must not determine: the only size that a branch
+        may unify it with. For a loop's parameter, its initial size; otherwise itself."""
         self.unused = False
-        """It is of a variant that the value is made without: nothing has to determine it."""
+        """A size of a variant that the value does not have: nothing has to determine it."""
         self.level = level
         self.until = sys.maxsize
         """For a size of a parameter without a written type: the serial number of the first name
-        that its function binds after it; branches take it to be no size that mentions a later one.
-        """
+        bound after it in its function; branches unify it with no size over later names."""
         self.span = span
         self.key = f"?{next(_SERIAL)}"
 
 
 def resolve(t: Type) -> Type:
-    """`t` with its outermost constructor visible, arrays flattened."""
+    """Return `t` with its outermost constructor visible, and arrays flattened."""
     while type(t) is MetaT:
         if t.ref is None:
             return t
@@ -118,7 +117,7 @@ def resolve(t: Type) -> Type:
 
 
 def resolve_size(s: Size) -> Size:
-    """`s` without bound metavariables around it."""
+    """Return `s` without bound metavariables around it."""
     while type(s) is MetaS and s.ref is not None:
         s = s.ref
     return s

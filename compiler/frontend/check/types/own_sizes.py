@@ -1,8 +1,8 @@
-"""Sizes that only the result of a function tells which is itself an argument.
+"""Sizes known only from the result of a functional argument.
 
 In `apply iota n`, with `apply '^a '^b : (a -> b) -> a -> b`, the unknown `b` is `[k]i64` with a `k`
-of its own (`MetaT.own`). Each application has a new size in its result wherever `b` stands there,
-so that no two calls are thought to give the same. No parameter can have such a type.
+of its own (`MetaT.own`). Each application has a new size in its result wherever `b` occurs, so that
+no two calls are assumed to return equal sizes. No parameter can have such a type.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from compiler.frontend.types import Arrow, Opaque, Record, SizeVar, Sum, Type
 
 
 class Namer(Protocol):
-    """What makes new names."""
+    """A source of fresh names."""
 
     def fresh(self, base: str) -> Name: ...  # noqa: D102
 
 
 def no_parameter(span: Span) -> TypeError_:
-    """The error for a parameter whose size each call of another argument gives anew."""
+    """Return the error for a parameter whose size each call of a functional argument makes anew."""
     return TypeError_(
         codes.sizes.HIDDEN,
         "The size of this argument would have to be one that every call of an earlier argument may"
@@ -38,7 +38,7 @@ def no_parameter(span: Span) -> TypeError_:
 
 
 def own_in(type_: Type) -> tuple[Name, ...]:
-    """The sizes in a type that differ from value to value, under the names that unknowns have."""
+    """Return the sizes in a type that differ from value to value, as metavariables name them."""
     while isinstance(type_, MetaT):
         if type_.own or type_.ref is None:
             return type_.own
@@ -49,7 +49,7 @@ def own_in(type_: Type) -> tuple[Name, ...]:
 
 
 def open_own(st: Namer, type_: Type, ext: list[Name], span: Span) -> Type:
-    """The type of a result with new names, which `ext` gets, for sizes that calls differ in.
+    """Rename the sizes in a result that calls differ in; the new names go to `ext`.
 
     Errors: one is only part of the type of a function that takes arrays of that size.
     """
@@ -74,7 +74,7 @@ def open_own(st: Namer, type_: Type, ext: list[Name], span: Span) -> Type:
 
 
 def opened_parameter(st: Namer, type_: Type, span: Span) -> Type:
-    """The type of a parameter: sizes that calls differ in are those of functions' results.
+    """Move the sizes of a parameter that calls differ in to the results of functions.
 
     Errors: one is the size of an array of the parameter itself.
     """
@@ -88,7 +88,7 @@ def opened_parameter(st: Namer, type_: Type, span: Span) -> Type:
 
 
 def _in_functions(type_: Type, names: set[Name], span: Span) -> Type:
-    """A type some of whose sizes are those of the results of functions in it."""
+    """Make some sizes of a type existential in the results of functions inside it."""
     if not names:
         return type_
     type_ = resolve(type_)

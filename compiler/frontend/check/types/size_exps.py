@@ -1,8 +1,8 @@
-"""Expressions as sizes: from a typed expression to a `Size`, and back.
+"""Convert typed expressions to sizes and back.
 
-Constants, variables and ring arithmetic become the symbolic forms that `sizes.py` can compute
-with; other expressions are compared by their text (`SizeExp.key`), which has unique names in it.
-An expression whose text says too little (a lambda, a loop, ..) has no key and equals no other.
+Constants, variables and ring arithmetic become the symbolic forms of `sizes.py`; other expressions
+are compared by their text (`SizeExp.key`), which has unique names in it. An expression whose text
+says too little (a lambda, a loop, ..) has no key and equals no other.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from compiler.frontend.types import (
 
 @dataclass(frozen=True, slots=True)
 class Overloaded(t.Exp):
-    """An operator at a type that inference has yet to find; `finish/zonk.py` replaces it."""
+    """An operator at a type that is not yet inferred; `finish/zonk.py` replaces it."""
 
     op: str
     operand: Type
@@ -46,7 +46,7 @@ def _operand(exp: t.Exp, keyed: bool) -> Size | None:
 
 @dataclass(frozen=True, slots=True)
 class SizeHole(t.Exp):
-    """A size inside an expression that is a size itself, while it is unknown."""
+    """An unknown size inside an expression that is a size itself."""
 
     size: Size
 
@@ -55,7 +55,7 @@ RING = ("+", "-", "*", "/", "%")
 
 
 def symbolic(exp: t.Exp, keyed: bool = False) -> Size | None:
-    """`exp` as a constant, name or arithmetic; None when it is anything else.
+    """Convert `exp` to a constant, name or arithmetic; None if it is anything else.
 
     Operands of arithmetic may be cheap expressions; with `keyed` any that have a key.
     """
@@ -77,7 +77,7 @@ def symbolic(exp: t.Exp, keyed: bool = False) -> Size | None:
 
 
 def length_of(exp: t.Exp | None) -> Size | None:
-    """The size that an expression is the prelude's `length` of, if it names the array.
+    """Return the size of the array whose `length` an expression is, if it names the array.
 
     As a size `length xs` is another than the `n` of `xs: [n]t`, and computed as that one.
     """
@@ -92,7 +92,7 @@ def length_of(exp: t.Exp | None) -> Size | None:
 
 
 def key_of(exp: t.Exp) -> str | None:
-    """The text of a simple expression with unique names; equal texts mean equal values."""
+    """Return the text of a simple expression with unique names; equal texts imply equal values."""
     match exp:
         case t.Const(value=value):
             return repr(value)
@@ -130,7 +130,7 @@ def key_of(exp: t.Exp) -> str | None:
 
 
 def _operator_key(params: tuple[t.Pat, ...], args: tuple[t.Exp, ...], op: str) -> str | None:
-    """`(+)` as a function of numbers whose type is known."""
+    """Return the text of `(+)` as a function of numbers whose type is known."""
     names = [p.name for p in params if isinstance(p, t.PVar)]
     type_ = resolve(args[0].type)
     if names != [a.name for a in args if isinstance(a, t.Var)] or not isinstance(type_, PrimT):
@@ -158,7 +158,7 @@ def _index_key(array: t.Exp, dims: tuple[t.DimIndex, ...]) -> str | None:
 
 
 def is_cheap(exp: t.Exp) -> bool:
-    """Whether evaluating `exp` once per mention of a size costs next to nothing."""
+    """Test whether evaluating `exp` once per mention of a size costs next to nothing."""
     match exp:
         case t.Const() | t.Var(type_args=(), size_args=()):
             return True
@@ -170,7 +170,7 @@ def is_cheap(exp: t.Exp) -> bool:
 
 
 def cheap_size(s: Size) -> bool:
-    """Whether a size can be computed wherever it is mentioned."""
+    """Test whether a size can be computed wherever it is mentioned."""
     s = resolve_size(s)
     match s:
         case SizeOp(_, lhs, rhs):
@@ -181,7 +181,7 @@ def cheap_size(s: Size) -> bool:
 
 
 def size_to_exp(s: Size, span: Span = NOWHERE) -> t.Exp:
-    """The i64 expression that computes `s`, which must be known."""
+    """Return the i64 expression that computes `s`, which must be known."""
     s = resolve_size(s)
     match s:
         case SizeConst(value):
@@ -254,7 +254,7 @@ def walk(exp: t.Exp, visit: Callable[[t.Exp], None]) -> None:
 
 
 def sub_expressions(exp: t.Exp) -> tuple[t.Exp, ...]:
-    """The expressions directly inside of an expression, operators without a type among them."""
+    """Return the direct subexpressions, those of operators without a type included."""
     return exp.args if isinstance(exp, Overloaded) else parts(exp)
 
 
@@ -271,7 +271,7 @@ def holes_in(s: SizeExp, found: list[MetaS]) -> None:
 
 
 def same_shape(a: t.Exp, b: t.Exp, equal: Callable[[Size, Size], bool]) -> bool:
-    """Whether two expressions are equal once their holes are filled, which `equal` may do."""
+    """Test whether two expressions are equal once their holes are filled, which `equal` may do."""
     if isinstance(a, SizeHole) or isinstance(b, SizeHole):
         left, right = symbolic(a, keyed=True), symbolic(b, keyed=True)
         left = left if left is not None else as_size(a)
@@ -287,7 +287,7 @@ def same_shape(a: t.Exp, b: t.Exp, equal: Callable[[Size, Size], bool]) -> bool:
 
 
 def as_size(exp: t.Exp) -> Size | None:
-    """`exp` as a size that is compared by its text, if it has one."""
+    """Convert `exp` to a size that is compared by its text, if it has one."""
     key = key_of(exp)
     return None if key is None else SizeExp(key, exp)
 
@@ -306,6 +306,6 @@ def _label(exp: t.Exp) -> object:
 
 
 def outer_size(type_: Type) -> Size | None:
-    """The outermost size of an array type."""
+    """Return the outermost size of an array type."""
     type_ = resolve(type_)
     return resolve_size(type_.dims[0]) if isinstance(type_, Array) else None

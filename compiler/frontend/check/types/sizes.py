@@ -1,8 +1,8 @@
-"""Symbolic sizes: normal form, equality, and solving for unknowns.
+"""Symbolic sizes: normal form, equality, and equation solving.
 
-A size is compared as a polynomial over atoms: names, quotients, remainders and other expressions
-by their text. `n + 1` equals `1 + n`, `(n - 1) + 1` equals `n`. An equation that has one unknown
-in a single term is solved for it; others are tried part by part or put off.
+A size is compared as a polynomial over atoms: names, quotients, remainders and other expressions by
+their text. `n + 1` equals `1 + n`, `(n - 1) + 1` equals `n`. An equation with one unknown in a
+single term is solved for it; others are decomposed or deferred.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LONG = 200
 
 
 def poly(s: Size, atoms: Atoms, alias: Mapping[Name, Size]) -> Poly:
-    """The normal form of `s`; `atoms` receives the meaning of every atom's text."""
+    """Return the normal form of `s`; `atoms` receives the meaning of every atom's text."""
     s = resolve_size(s)
     match s:
         case SizeConst(value):
@@ -57,7 +57,7 @@ def poly(s: Size, atoms: Atoms, alias: Mapping[Name, Size]) -> Poly:
 
 
 def _arithmetic(s: Size, op: str, left: Poly, right: Poly, atoms: Atoms) -> Poly:
-    """`left op right`, which `s` is.
+    """Return the normal form of `left op right`, which is `s`.
 
     A quotient or remainder is an atom unless it is a number, and so is a product of long sums.
     """
@@ -78,14 +78,14 @@ def _arithmetic(s: Size, op: str, left: Poly, right: Poly, atoms: Atoms) -> Poly
 
 
 def _atom(text: str, s: Size, atoms: Atoms) -> Poly:
-    """What is `s` and stays as it is; long texts are hashed."""
+    """Make `s` an atom; hash a long text."""
     key = text if len(text) <= _LONG else blake2b(text.encode(), digest_size=16).hexdigest()
     atoms.setdefault(key, s)
     return Poly.var(key)
 
 
 def _factors(mono: Monomial) -> tuple[str, ...]:
-    """The atoms of a monomial, repeated for powers."""
+    """Return the atoms of a monomial, repeated for powers."""
     return tuple([atom for atom, power in mono for _ in range(power)])
 
 
@@ -95,12 +95,12 @@ def _text(p: Poly) -> str:
 
 
 def size_key(s: Size, alias: Mapping[Name, Size]) -> str:
-    """A text that two sizes share exactly if they are equal in normal form."""
+    """Return a text that two sizes share exactly if their normal forms are equal."""
     return _text(poly(s, {}, alias))
 
 
 def from_poly(p: Poly, atoms: Atoms) -> Size:
-    """A size with normal form `p`: positive terms first."""
+    """Build a size with normal form `p`: positive terms first."""
     result: Size | None = None
     terms = [(_factors(mono), coeff) for mono, coeff in p.terms.items()]
     for factors, coeff in sorted(terms, key=lambda term: (term[1] < 0, -len(term[0]), term[0])):
@@ -120,13 +120,13 @@ def from_poly(p: Poly, atoms: Atoms) -> Size:
 
 
 def simplified(s: Size) -> Size:
-    """`s` in normal form."""
+    """Return `s` in normal form."""
     atoms: Atoms = {}
     return from_poly(poly(s, atoms, {}), atoms)
 
 
 def combine(op: str, lhs: Size, rhs: Size) -> Size:
-    """`lhs op rhs`, simplified when that makes it shorter."""
+    """Build `lhs op rhs`, simplified when that makes it shorter."""
     new = SizeOp(op, lhs, rhs)
     unknown: list[MetaS] = []
     metas_in_size(new, unknown)
@@ -141,7 +141,7 @@ def combine(op: str, lhs: Size, rhs: Size) -> Size:
 
 
 def same_size(a: Size, b: Size, alias: Mapping[Name, Size]) -> bool:
-    """Whether two sizes are equal in normal form (unknowns equal only themselves)."""
+    """Test whether two sizes have equal normal forms (unknowns equal only themselves)."""
     a, b = resolve_size(a), resolve_size(b)
     if a is b:
         return True
@@ -153,7 +153,7 @@ def same_size(a: Size, b: Size, alias: Mapping[Name, Size]) -> bool:
 
 
 def unify_size(a: Size, b: Size, alias: Mapping[Name, Size]) -> bool | None:
-    """Make `a` and `b` equal. True: done; False: impossible; None: not decidable yet."""
+    """Unify `a` and `b`. True: done; False: impossible; None: not decidable yet."""
     a, b = resolve_size(a), resolve_size(b)
     if a is b:
         return True
@@ -172,7 +172,7 @@ def unify_size(a: Size, b: Size, alias: Mapping[Name, Size]) -> bool | None:
 
 
 def _depends(s: Size, meta: MetaS, alias: Mapping[Name, Size]) -> bool:
-    """Whether a name in `s` is known to equal a size over `meta`."""
+    """Test whether a name in `s` is known to equal a size over `meta`."""
     mentioned: set[Name] = set()
     if alias:
         names_in_size(s, mentioned)
@@ -233,16 +233,16 @@ def _solve(a: Size, b: Size, alias: Mapping[Name, Size]) -> bool | None:
 
 
 def _operation(s: Size, alias: Mapping[Name, Size]) -> SizeOp | None:
-    """`s` as an operation, if it is one or the name of one."""
+    """Return `s` as an operation, if it is one or names one."""
     while isinstance(s, SizeVar) and s.name in alias:
         s = resolve_size(alias[s.name])
     return s if isinstance(s, SizeOp) else None
 
 
 def _solution(zero: Poly, unknown: str) -> Poly | None:
-    """The value of `unknown` that makes `zero` 0, if it stands in a single term.
+    """Solve `zero` = 0 for `unknown`, if that occurs in a single term.
 
-    A size that this would be less than another is none: it might be negative.
+    Reject a difference of sizes, which might be negative.
     """
     factor = zero.coefficient(unknown).constant
     if zero.degree(unknown) != 1 or factor is None:
@@ -253,7 +253,7 @@ def _solution(zero: Poly, unknown: str) -> Poly | None:
 
 
 def _solve_exps(a: SizeExp, b: SizeExp, alias: Mapping[Name, Size]) -> bool | None:
-    """`f ?n = f m` by `?n = m`."""
+    """Solve `f ?n = f m` by `?n = m`."""
 
     def equal(x: Size, y: Size) -> bool:
         return unify_size(x, y, alias) is True
@@ -264,7 +264,7 @@ def _solve_exps(a: SizeExp, b: SizeExp, alias: Mapping[Name, Size]) -> bool | No
 
 
 def _solve_parts(a: SizeOp, b: SizeOp, alias: Mapping[Name, Size]) -> bool | None:
-    """`x op y = z op w` by `x = z` and `y = w`, when each side alone can be settled."""
+    """Solve `x op y = z op w` by `x = z` and `y = w`, when each can be decided alone."""
     if unify_size(a.lhs, b.lhs, alias) is not True:
         return None
     return True if unify_size(a.rhs, b.rhs, alias) is True else None

@@ -1,4 +1,4 @@
-"""Substitution of types and sizes, in types, in sizes, and in the expressions that are sizes."""
+"""Substitution of types and sizes, in types, in sizes, and in the expressions of sizes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _NONE: Mapping[Name, Any] = MappingProxyType({})
 
 
 def subst(t: Type, types: TypeMap, sizes: SizeMap) -> Type:
-    """`t` with type variables and size variables replaced; what has none is that very object."""
+    """Substitute type and size variables in `t`; without any, return `t` itself."""
     t = resolve(t)
     match t:
         case TypeVar(name):
@@ -58,7 +58,7 @@ def subst(t: Type, types: TypeMap, sizes: SizeMap) -> Type:
 
 
 def map_sizes(type_: Type, change: Callable[[Size], Size]) -> Type:
-    """`type_` with every array size changed (functions are left alone)."""
+    """Apply `change` to every array size of `type_` (functions are left alone)."""
     type_ = resolve(type_)
     match type_:
         case Array(dims, elem):
@@ -84,7 +84,7 @@ def _subst_array(
 
 
 def subst_size(s: Size, sizes: SizeMap, types: TypeMap = _NONE) -> Size:
-    """`s` with variables replaced, and the type variables of what is called in it."""
+    """Substitute variables in `s`, and type variables in its expressions."""
     s = resolve_size(s)
     match s:
         case SizeVar(name):
@@ -99,7 +99,7 @@ def subst_size(s: Size, sizes: SizeMap, types: TypeMap = _NONE) -> Size:
 
 @dataclass(frozen=True, slots=True)
 class _Meanings:
-    """What stands for the variables of an expression, its types and its sizes."""
+    """A substitution for the variables of an expression, its types and its sizes."""
 
     exps: Mapping[Name, t.Exp]
     types: TypeMap
@@ -107,7 +107,7 @@ class _Meanings:
 
 
 def _subst_in_size_exp(s: SizeExp, sizes: SizeMap, types: TypeMap) -> Size:
-    """Replace names in a `SizeExp`; arithmetic on the way becomes symbolic again."""
+    """Substitute in a `SizeExp`; resulting arithmetic becomes symbolic again."""
     mentioned: set[Name] = set()
     names_in_size_exp(s, mentioned)
     exps = {name: size_to_exp(sizes[name]) for name in mentioned if name in sizes}
@@ -118,7 +118,7 @@ def _subst_in_size_exp(s: SizeExp, sizes: SizeMap, types: TypeMap) -> Size:
 
 
 def _is_instance(exp: t.Exp) -> bool:
-    """Whether something polymorphic is called in `exp`."""
+    """Test whether `exp` calls something polymorphic."""
     found = False
 
     def visit(part: t.Exp) -> None:
@@ -138,7 +138,7 @@ def _with_meanings(s: SizeExp, by: _Meanings) -> Size:
 
 
 def _replace(exp: t.Exp, by: _Meanings) -> t.Exp:
-    """`exp` (a simple form) with variables replaced."""
+    """Substitute variables in `exp` (a simple form)."""
     if isinstance(exp, t.Var) and exp.name in by.exps:
         given = by.exps[exp.name]
         if isinstance(given, t.Var) and given.type is I64:
@@ -177,7 +177,7 @@ def _replace_in(value: object, by: _Meanings) -> object:
 
 
 def copied(s: Size, fresh: Callable[[str], Name]) -> Size:
-    """`s` with new names for what operators in it bind, as `(+)` does in `reduce (+) 0 ks`."""
+    """Rename what operators in `s` bind, as `(+)` does in `reduce (+) 0 ks`."""
     new: dict[Name, t.Exp] = {}
 
     def visit(exp: t.Exp) -> None:
@@ -196,5 +196,5 @@ def copied(s: Size, fresh: Callable[[str], Name]) -> Size:
 
 
 def refresh(s: SizeExp) -> Size:
-    """`s` with the holes filled whose sizes are known by now."""
+    """Fill the holes of `s` whose sizes are known by now."""
     return s if "?" not in s.key else _with_meanings(s, _Meanings(_NONE, _NONE, _NONE))

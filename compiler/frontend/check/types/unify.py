@@ -1,4 +1,4 @@
-"""Unification of types: equality by Futhark's rules, with unknowns filled in on the way.
+"""Unify types by Futhark's rules of equality.
 
 `unify(state, want, got)` makes both types equal or raises `Mismatch` with the reason that is shown
 under "expected .. found ..". Sizes that cannot be decided yet are put off in `state.deferred`.
@@ -39,7 +39,7 @@ from compiler.frontend.types import (
 
 
 class Mismatch(Exception):
-    """Two types differ; the argument says in which respect, or is empty when that is plain."""
+    """Two types differ; the argument explains how, or is empty when that is plain."""
 
     def __init__(
         self,
@@ -51,11 +51,11 @@ class Mismatch(Exception):
         self.reason = reason
         self.code = code if sizes is None else codes.sizes.DIFFER
         self.sizes = sizes
-        """The two sizes that differ, if it is that."""
+        """The two sizes that differ, if that is the reason."""
 
 
 class UnifyState(Protocol):
-    """What unification needs of the checker's state."""
+    """The part of the checker's state that unification needs."""
 
     alias: dict[Name, Size]
     deferred: list[tuple[Size, Size, Span]]
@@ -71,7 +71,7 @@ class UnifyState(Protocol):
 
 
 def unify(st: UnifyState, want: Type, got: Type) -> None:
-    """Make `want` and `got` the same type, or raise `Mismatch`."""
+    """Unify `want` and `got`, or raise `Mismatch`."""
     if want is got:
         return
     want, got = resolve(want), resolve(got)
@@ -107,9 +107,9 @@ def unify(st: UnifyState, want: Type, got: Type) -> None:
 
 
 def unify_sizes(st: UnifyState, want: Size, got: Size) -> None:
-    """Make two sizes the same, put the question off, or raise `Mismatch`.
+    """Unify two sizes, defer the equation, or raise `Mismatch`.
 
-    An argument of an abstract type may be an array of any size; what the type means has the sizes.
+    An argument of an abstract type may be an array of any size; the type's meaning has the sizes.
     """
     if want is ANY_SIZE or got is ANY_SIZE:
         return
@@ -127,17 +127,17 @@ def unify_sizes(st: UnifyState, want: Size, got: Size) -> None:
 
 
 def final_size(s: Size) -> Size:
-    """`s` with all that is known by now filled in."""
+    """Substitute all known metavariables in `s`."""
     return subst_size(s, {})
 
 
 def final_type(t: Type) -> Type:
-    """`t` with all that is known by now filled in."""
+    """Substitute all known metavariables in `t`."""
     return subst(t, {}, {})
 
 
 def _unify_opaque(st: UnifyState, want: Type, got: Type) -> None:
-    """Two types, one of which at least is abstract."""
+    """Unify two types, at least one of them abstract."""
     match want, got:
         case Opaque(), Opaque() if want.name == got.name:
             for t, u in zip((*want.args, want.meaning), (*got.args, got.meaning), strict=True):
@@ -170,7 +170,7 @@ def _unify_arrays(st: UnifyState, want: Array, got: Array) -> None:
 
 
 def _seen_through(st: UnifyState, array: Array) -> Array:
-    """An array of transparent elements as one of what they stand for."""
+    """Expand an array of transparent elements."""
     elem = resolve(array.elem)
     if isinstance(elem, Opaque) and elem.name in st.transparent:
         inner = resolve(elem.meaning)
@@ -260,7 +260,7 @@ def _unify_arrows(st: UnifyState, want: Arrow, got: Arrow) -> None:
 
 
 def _opened(st: UnifyState, result: Type, ext: tuple[Name, ...]) -> tuple[Type, tuple[Name, ...]]:
-    """A function's result and the sizes that only it tells, those of unknowns among them."""
+    """Return a function's result and the sizes bound by it, those of unknowns included."""
     if not st.own_sizes or not own_in(result):
         return result, ext
     names = list(ext)
@@ -268,7 +268,7 @@ def _opened(st: UnifyState, result: Type, ext: tuple[Name, ...]) -> tuple[Type, 
 
 
 def _own(st: UnifyState, unknown: Type, result: Type, names: tuple[Name, ...], reason: str) -> Type:
-    """The result of a function that is an argument, with names for the sizes that calls differ in.
+    """Return the result of a functional argument, with names for the sizes that calls differ in.
 
     Errors, with that `reason`: what is wanted is no type that may have such sizes.
     """
@@ -278,7 +278,7 @@ def _own(st: UnifyState, unknown: Type, result: Type, names: tuple[Name, ...], r
     wholes: dict[str, Name] = {}
 
     def read_off(size: Size) -> Size:
-        """A size that mentions a name which no array tells is read off the value itself."""
+        """Read a size that mentions a name which no array determines off the value itself."""
         inside: set[Name] = set()
         names_in_size(size, inside)
         if told.issuperset(inside & own.keys()):
@@ -296,12 +296,12 @@ def _own(st: UnifyState, unknown: Type, result: Type, names: tuple[Name, ...], r
 
 
 def _may_alias(result: Type) -> bool:
-    """Whether a function's result, as far as it is known, can share memory with an argument."""
+    """Test whether a function's result, as far as known, can alias an argument."""
     return not isinstance(resolve(result), (Arrow, MetaT)) and not is_scalar(result)
 
 
 def _has_ext(arrow: Arrow) -> bool:
-    """Whether a function's result has sizes of its own, after one argument or more."""
+    """Test whether a function's result has existential sizes, after one argument or more."""
     type_: Type = arrow
     while isinstance(type_, Arrow):
         if type_.ext:
@@ -314,7 +314,7 @@ def _has_ext(arrow: Arrow) -> bool:
 
 
 def bind(st: UnifyState, meta: MetaT, t: Type) -> None:
-    """Set `meta` to `t`, which must satisfy all that is known about `meta`."""
+    """Bind `meta` to `t`, which must satisfy all constraints on `meta`."""
     if type(t) is MetaT:
         _merge(st, meta, t)
         return
@@ -331,7 +331,7 @@ def bind(st: UnifyState, meta: MetaT, t: Type) -> None:
 
 
 def _tell_alike(st: UnifyState, meta: MetaT, t: Type) -> None:
-    """Let those that are the same type but for their sizes be it, with sizes of their own."""
+    """Unify the types that equal `meta` up to sizes with `t`, with sizes of their own."""
     for other in meta.alike:
         open_ = resolve(other)
         if isinstance(open_, MetaT) and open_ is not meta:
@@ -339,7 +339,7 @@ def _tell_alike(st: UnifyState, meta: MetaT, t: Type) -> None:
 
 
 def in_own_sizes(meta: MetaT, t: Type) -> Type:
-    """`t` with other sizes; those of variants that `meta` is made without do not matter."""
+    """Return `t` with fresh sizes; those of variants that `meta` does not have do not matter."""
 
     def other(variant: str) -> Callable[[Size], Size]:
         def size(_: Size) -> Size:
@@ -354,13 +354,13 @@ def in_own_sizes(meta: MetaT, t: Type) -> Type:
 
 
 def link(first: MetaT, second: MetaT) -> None:
-    """From now on two unknowns are the same type but for their sizes."""
+    """Declare two unknowns the same type up to sizes."""
     first.alike.append(second)
     second.alike.append(first)
 
 
 def _occurs(st: UnifyState, meta: MetaT, t: Type) -> None:
-    """Reject infinite types, and move the unknowns of `t` out to the level of `meta`."""
+    """Occurs check: reject infinite types, and lower unknowns in `t` to the level of `meta`."""
     types: list[MetaT] = []
     sizes: list[MetaS] = []
     variables: set[Name] = set()
@@ -417,7 +417,7 @@ def _merge(st: UnifyState, meta: MetaT, other: MetaT) -> None:
 
 
 def _merge_parts(st: UnifyState, meta: MetaT, other: MetaT) -> None:
-    """Let `other` have the fields and variants of `meta` as well."""
+    """Merge the fields and variants of `meta` into `other`."""
     if meta.fields:
         known = other.fields = dict(other.fields or {})
         for field, t in meta.fields.items():
@@ -435,7 +435,7 @@ def _merge_parts(st: UnifyState, meta: MetaT, other: MetaT) -> None:
 
 
 def _not_inside_itself(meta: MetaT, other: MetaT) -> None:
-    """Reject a record or sum type one of whose parts would be itself."""
+    """Reject a record or sum type that contains itself."""
     types: list[MetaT] = []
     sizes: list[MetaS] = []
     for part in (meta, other):
@@ -498,7 +498,7 @@ NO_NAMES: frozenset[Name] = frozenset()
 
 
 def require_data(t: Type, equality: bool = False, functional: Collection[Name] = NO_NAMES) -> None:
-    """Demand that `t` holds no function; remember that for its unknowns.
+    """Demand that `t` holds no function, and constrain its unknowns so.
 
     `functional` are the type parameters that may stand for functions.
     Errors: `Mismatch` where it does, or may.
@@ -536,7 +536,7 @@ def require_data(t: Type, equality: bool = False, functional: Collection[Name] =
 
 
 def require_regular(t: Type, sized: Collection[Name]) -> None:
-    """Demand that all values of `t` have the same sizes; remember that for its unknowns.
+    """Demand that all values of `t` have the same sizes, and constrain its unknowns so.
 
     `sized` are the type parameters that may stand for types with sizes of their own.
     Errors: `Mismatch` where they may differ.
@@ -559,7 +559,7 @@ def require_regular(t: Type, sized: Collection[Name]) -> None:
 
 
 def any_of(prims: frozenset[str] | None) -> str:
-    """`a number`, `an integer`, .. for a set of primitive types."""
+    """Describe a set of primitive types: `a number`, `an integer`, .."""
     if prims is None:
         return "anything"
     floats, ints = any(p[0] == "f" for p in prims), any(p[0] in "iu" for p in prims)

@@ -1,4 +1,4 @@
-"""Walks over types with unknowns: substitution, and the names, sizes and unknowns inside."""
+"""Walks over types with unknowns: collect names, sizes and metavariables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from compiler.frontend.types import (
 
 
 def sizes_of(t: Type) -> list[Size]:
-    """All array sizes in `t`, from left to right, functions included."""
+    """Return all array sizes in `t`, from left to right, functions included."""
     found: list[Size] = []
     _collect_sizes(t, found)
     return found
@@ -39,7 +39,7 @@ def _collect_sizes(t: Type, found: list[Size]) -> None:
 
 
 def names_in_type(t: Type, shown: bool = False) -> set[Name]:
-    """The variables that occur in the sizes of `t` and are not bound in it.
+    """Return the free variables of the sizes in `t`.
 
     `shown`: of an abstract type only in the sizes that are its arguments.
     """
@@ -49,7 +49,7 @@ def names_in_type(t: Type, shown: bool = False) -> set[Name]:
 
 
 def names_in_data(t: Type) -> set[Name]:
-    """The variables that are sizes of arrays in `t`, those in the types of functions left out."""
+    """Return the variables that are sizes of arrays in `t`, those in function types excluded."""
     t = resolve(t)
     found: set[Name] = set().union(*map(names_in_data, t.held))
     for d in t.dims if isinstance(t, Array) else ():
@@ -58,7 +58,7 @@ def names_in_data(t: Type) -> set[Name]:
 
 
 def dimensions(type_: Type) -> set[Name]:
-    """The names that are by themselves the size of an array in a type, functions left out."""
+    """Return the names that are, by themselves, sizes of arrays in a type; not in functions."""
     found: set[Name] = set()
 
     def note(size: Size) -> Size:
@@ -119,7 +119,7 @@ def metas_in(
 
 
 def shows_arrays(type_: Type) -> bool:
-    """Whether a value of this type holds arrays outside of what is abstract."""
+    """Test whether values of this type hold arrays outside of abstract types."""
     type_ = resolve(type_)
     if isinstance(type_, Record | Sum):
         return any(map(shows_arrays, type_.parts))
@@ -127,7 +127,7 @@ def shows_arrays(type_: Type) -> bool:
 
 
 def is_scalar(type_: Type) -> bool:
-    """Whether a value of this type certainly holds no array and no function."""
+    """Test whether values of this type certainly hold no array and no function."""
     type_ = resolve(type_)
     if isinstance(type_, Record | Sum | Opaque):
         return all(map(is_scalar, type_.parts))
@@ -135,7 +135,7 @@ def is_scalar(type_: Type) -> bool:
 
 
 def with_unique_result(type_: Type) -> Type:
-    """A function type whose final result has `*`."""
+    """Return a function type whose final result has `*`."""
     if not isinstance(type_, Arrow):
         return type_
     if isinstance(type_.result, Arrow):

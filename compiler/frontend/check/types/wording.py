@@ -1,6 +1,6 @@
-"""Types in sentences: what an error says of two types that differ, and the way out.
+"""Describe types in error messages: mismatches and how to fix them.
 
-Unknown types are called by letters that stand for the same type throughout the sentence.
+Unknown types are named by letters that stand for the same type throughout a message.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ _SIGNED = frozenset(SIGNED)
 
 
 def show(type_: Type) -> str:
-    """A type as shown to the user, with what is known by now."""
+    """Print a type as known so far."""
     return shown([type_])[0]
 
 
 def describe(type_: Type) -> str:
-    """A type in a sentence: quoted, or in words where little is known."""
+    """Describe a type in a sentence: quoted, or in words where little is known."""
     return _described([type_])[0]
 
 
@@ -64,9 +64,9 @@ def mismatch(
     code: Code = codes.types.MISMATCH,
     own: Mapping[Type, str] = MappingProxyType({}),
 ) -> TypeError_:
-    """The error for two types that differ; `reason`: in which respect, or how to go on.
+    """Return the error for two types that differ; `reason`: in which respect, or how to go on.
 
-    `own`: what the program calls its records and sums.
+    `own`: the program's names of its records and sums.
     """
     used: dict[str, Type] = {}
     expected, found = _described([_called(final_type(t), own, used) for t in (want, got)])
@@ -82,17 +82,17 @@ def mismatch(
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """What gives a size that only a run knows: a function's result, a loop, branches."""
+    """The origin of a size known only at run time: a function's result, a loop, branches."""
 
     what: str
     """`` `filter` ``, `the loop`."""
     span: Span
     of_size: str
-    """What is told of the size: `is the size that this loop ends with`."""
+    """Predicate about the size: `is the size that this loop ends with`."""
 
 
 class SizeMakers(Protocol):
-    """What is asked about the sizes of a program: which are its author's, who made the others."""
+    """The part of the checker's state about sizes: the author's names, the origins of others."""
 
     places: dict[Name, Span]
     makers: dict[Name, Maker]
@@ -106,9 +106,9 @@ class SizeMakers(Protocol):
 def reason_of(
     difference: Mismatch, want: Type, got: Type, by: SizeMakers, is_result: bool = False
 ) -> str:
-    """What a difference adds to a message that names both types, and how to go on.
+    """Explain a difference, for a message that names both types, and suggest a fix.
 
-    `is_result`: what is wanted is the type that a function says its result has.
+    `is_result`: the expected type is a function's annotated result type.
     """
     if difference.sizes is not None:
         reason, equal = _of_sizes(difference.reason, difference.sizes, (want, got), by, is_result)
@@ -126,9 +126,9 @@ def reason_of(
 
 
 def makers(difference: Mismatch, by: SizeMakers) -> list[Related]:
-    """Where two sizes that differ are from: what made them, or, of one name, what binds them.
+    """Return the related places of two sizes that differ: their origins, or bindings of one name.
 
-    Of a name that is not the program's, such as the `x` of `x.0`, also which argument it is.
+    For a generated name, such as the `x` of `x.0`, also its argument.
     """
     found: list[Related] = []
     sizes = difference.sizes or ()
@@ -151,7 +151,7 @@ def makers(difference: Mismatch, by: SizeMakers) -> list[Related]:
 
 
 def shown(types: Sequence[Type]) -> list[str]:
-    """Types as text, an unknown one under the same letter in all of them."""
+    """Print types, an unknown one under the same letter in all of them."""
     known = [final_type(t) for t in types]
     metas: list[MetaT] = []
     names: set[Name] = set()
@@ -168,7 +168,7 @@ def shown(types: Sequence[Type]) -> list[str]:
 
 
 def way_out(want: Type, got: Type) -> str:
-    """How to make what is wanted of what is there; empty where nothing is known."""
+    """Suggest a conversion from the found type to the expected one; "" if none is known."""
     want, got = resolve(want), resolve(got)
     match want, got:
         case Arrow(), Arrow():
@@ -209,13 +209,13 @@ def way_out(want: Type, got: Type) -> str:
 
 
 def has_names(type_: Type) -> bool:
-    """Whether a type has fields or constructors, so that two of the kind are hardly ever alike."""
+    """Test whether a type has fields or constructors, so that two such types rarely coincide."""
     type_ = resolve(type_)
     return isinstance(type_, Sum) or (isinstance(type_, Record) and not is_tuple(type_.fields))
 
 
 def tuple_taken_apart(type_: Type) -> str:
-    """What to do with a tuple where one of its parts is wanted; empty if it is none."""
+    """Suggest a pattern for a tuple where one of its parts is expected; "" if it is none."""
     type_ = resolve(type_)
     if isinstance(type_, Record) and is_tuple(type_.fields) and type_.fields:
         names = ", ".join(ascii_lowercase[: len(type_.fields)])
@@ -239,14 +239,14 @@ def _one(type_: Type, text: str) -> str:
 
 
 def _variant(meta: MetaT) -> str:
-    """A variant that a value is known to have, or those with arrays, whose sizes are told."""
+    """Describe a known variant of a value, or those with arrays, whose sizes are shown."""
     known = meta.variants or {}
     sized = [(name, held) for name, held in known.items() if any(map(shows_arrays, held))]
     return show_type(final_type(Sum(tuple(sorted(sized))))) if sized else f"#{next(iter(known))}"
 
 
 def _called(t: Type, own: Mapping[Type, str], used: dict[str, Type]) -> Type:
-    """The type with variables of their names for the program's own types, which go to `used`."""
+    """Replace the program's own types by variables of their names, which go to `used`."""
     if t in own:
         used[own[t]] = t
         return TypeVar(Name(own[t]))
@@ -257,7 +257,7 @@ def _called(t: Type, own: Mapping[Type, str], used: dict[str, Type]) -> Type:
 
 
 def _named(t: Type, letters: dict[MetaT, str]) -> Type:
-    """The type with type variables of those names for the unknown types."""
+    """Replace unknown types by type variables of those names."""
     t = resolve(t)
     match t:
         case MetaT():
@@ -274,7 +274,7 @@ def _of_sizes(
     by: SizeMakers,
     is_result: bool,
 ) -> tuple[str, bool]:
-    """How a program says that two sizes that differ are the same, and whether they may be.
+    """Suggest how to claim that two differing sizes are equal; and tell if they may be.
 
     In a function of another place a size may be of its parameter, which has no name where it is
     called: not so in the type of a result, which is written where it is.
@@ -306,7 +306,7 @@ def _of_sizes(
 
 
 def _when_equal(sizes: tuple[Size, Size], by: SizeMakers) -> str:
-    """When two sizes are equal that hardly ever are; empty where they may well be."""
+    """Tell when two sizes are equal that rarely are; "" where they may well be."""
     atoms: Atoms = {}
     difference = poly(sizes[0], atoms, by.alias) - poly(sizes[1], atoms, by.alias)
     if difference.constant is not None:
@@ -318,14 +318,14 @@ def _when_equal(sizes: tuple[Size, Size], by: SizeMakers) -> str:
 
 
 def _is_written(type_: Array, by: SizeMakers) -> bool:
-    """Whether a program can name all sizes of the type."""
+    """Test whether a program can name all sizes of the type."""
     return all(_has_name(d, by) for d in type_.dims) and all(
         _has_name(SizeVar(n), by) for n in names_in_type(type_)
     )
 
 
 def _has_name(size: Size, by: SizeMakers) -> bool:
-    """Whether a program can name a size."""
+    """Test whether a program can name a size."""
     names: set[Name] = set()
     names_in_size(size, names)
     named = not any(n in by.makers or by.said(n) is None for n in names)
@@ -333,7 +333,7 @@ def _has_name(size: Size, by: SizeMakers) -> bool:
 
 
 def _as_written(type_: Type, by: SizeMakers) -> Type:
-    """The type with its sizes left open where a program cannot name them."""
+    """Leave the sizes of a type open that a program cannot name."""
     type_ = resolve(type_)
     match type_:
         case Array(dims, elem):
@@ -360,12 +360,12 @@ def _parameters(t: Type) -> list[Type]:
 
 
 def arguments(count: int) -> str:
-    """So many arguments, in words."""
+    """Count arguments in words."""
     return "an argument" if count == 1 else f"{count} arguments"
 
 
 def _other_count(want: Arrow, got: Arrow) -> str:
-    """A function of more or fewer parameters than are wanted."""
+    """Explain a function with more or fewer parameters than expected."""
     wanted, found = _parameters(want), _parameters(got)
     if len(wanted) == len(found):
         return ""
@@ -375,7 +375,7 @@ def _other_count(want: Arrow, got: Arrow) -> str:
 
 
 def _other_argument(want: Arrow, got: Arrow) -> str:
-    """A function of as many parameters, one of which is a number of another type."""
+    """Explain a function one of whose parameters is a number of another type."""
     pairs = list(zip(_parameters(want), _parameters(got), strict=True))
     for number, pair in enumerate(pairs, 1):
         match resolve(pair[0]), resolve(pair[1]):
