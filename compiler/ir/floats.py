@@ -35,7 +35,20 @@ _PI = {
 @cache
 def function(fun: str, at: Prim) -> Function:
     """Return the function of a name in `WIDE` at a type."""
-    return _of_double(fun) if at == "f64" else _decided(fun, at)
+    if at != "f64":
+        return _decided(fun, at)
+    return _with_square(_of_double(fun)) if fun == "**" else _of_double(fun)
+
+
+def _with_square(power: Function) -> Function:
+    """Return the power whose squares are one product, as the simplifier writes them."""
+
+    def apply(a: Val, b: Val) -> Val:
+        if type(b) is np.float64:
+            return a * a if b == 2 else power(a, b)
+        return np.where(b == 2, a * a, power(a, b))
+
+    return apply
 
 
 def _of_double(fun: str) -> Function:

@@ -254,3 +254,23 @@ def test_an_f16_is_rounded_after_each_operation() -> None:
     for (found,) in ours, run_c(c_text(STEPS), "main", [xs, ys], settings=QUICK).values:
         assert np.array_equal(found, want, equal_nan=True)
         assert not np.array_equal(found, cut, equal_nan=True)
+
+
+@needs_cc
+@pytest.mark.parametrize("at", ("f16", "f32", "f64"))
+def test_a_square_is_one_product(at: Prim) -> None:
+    """Of a name and of an expression, in every stage: rounded once, and no call of `pow`."""
+    source = f"entry main (xs: []{at}) = map (\\x -> (x ** 2, (1 - x) ** 2)) xs"
+    xs = numbers.inputs(FUNCTIONS["sqrt"], at, COUNT)[0]
+    with np.errstate(all="ignore"):
+        wanted = xs * xs, (xs.dtype.type(1) - xs) * (xs.dtype.type(1) - xs)
+    text = c_text(source)
+    assert "pow" not in text
+    work = Compilation(source)
+    prog = work.result("soa").prog
+    for found in interp.run(prog, "main", [xs]), run_c(text, "main", [xs], settings=QUICK).values:
+        for one, other in zip(found, wanted, strict=True):
+            assert np.array_equal(one, other, equal_nan=True)
+            assert np.array_equal(np.signbit(one), np.signbit(other))
+    cuda = plain(Compilation(source, Options(target="cuda")).result("cuda").text)
+    assert "pow" not in cuda

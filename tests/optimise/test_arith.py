@@ -30,7 +30,7 @@ from compiler.ir.nodes import (
 from compiler.optimise.simplify import simplify
 from compiler.semantics import interp
 
-TYPES: tuple[Prim, ...] = ("i8", "u8", "i64", "f32")
+TYPES: tuple[Prim, ...] = ("i8", "u8", "i64", "f32", "f64")
 VARS: dict[Prim, tuple[str, ...]] = {p: (f"x{p}_1", f"y{p}_2") for p in TYPES}
 ARITH = {"i": "+ - * min max & | ^", "u": "+ - * min max & | ^", "f": "+ - * min max"}
 COMPARE = ("==", "!=", "<", "<=", ">", ">=")
@@ -96,9 +96,9 @@ def values(draw: Any) -> list[Any]:
     for prim in TYPES:
         for _ in VARS[prim]:
             if prim[0] == "f":
-                found.append(
-                    DTYPE[prim].type(draw(st.sampled_from((0.0, -0.0, 1.5, -2.0, np.inf, np.nan))))
-                )
+                special = (0.0, -0.0, 1.5, -2.0, np.inf, np.nan)
+                some = st.floats(width=32 if prim == "f32" else 64)
+                found.append(DTYPE[prim].type(draw(st.sampled_from(special) | some)))
             else:
                 low, high = int_range(prim)
                 ends = (low, low + 1, high, high - 1)
@@ -110,7 +110,7 @@ def values(draw: Any) -> list[Any]:
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_a_simplified_expression_has_the_same_value(data: st.DataObject) -> None:
-    kinds: tuple[Prim, ...] = ("i8", "u8", "i64", "f32", "bool")
+    kinds: tuple[Prim, ...] = ("i8", "u8", "i64", "f32", "f64", "bool")
     before = program(tuple(data.draw(expressions(p, 4)) for p in kinds), kinds)
     after = simplify(before, Ctx(names=NameSource(100)))
     verify(after, "simplified")

@@ -180,6 +180,8 @@ class Scalars:
         if at[0] == "f":
             if op == "/":
                 return self.cut(at, *self.infix("/", lhs, rhs))
+            if op == "**" and type(rhs) is Lit and rhs.value == 2:
+                return self.call("square", at, self.show(lhs)), _ATOM
             return self.math_call(op, at, (lhs, rhs))
         safe = type(rhs) is Lit and rhs.value not in (0, -1)
         if op != "**" and (at[0] == "u" or (safe and op in ("//", "%%"))):

@@ -195,13 +195,11 @@ def _rem(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
 
 
 def _pow(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
-    """`x ** 1 ==> x`; `x ** 0 ==> 1`; `x ** 2 ==> x * x` (integers)."""
+    """`x ** 1 ==> x`; `x ** 0 ==> 1`, of NaN as well; `x ** 2 ==> x * x`."""
     if _is(rhs, 1):
         return lhs
-    if at in _FLOATS:
-        return None
     if _is(rhs, 0):
-        return Lit(1, at)
+        return Lit(1.0 if at in _FLOATS else 1, at)
     return Bin("*", at, lhs, lhs) if _is(rhs, 2) and type(lhs) is Var else None
 
 
