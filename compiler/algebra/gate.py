@@ -218,7 +218,7 @@ def _said(source: Source, claim: Poly) -> checker.Given:
             if claim.as_name == name:
                 op, left, right = "<=", checker.ZERO, itself
         case "between":
-            name, first, last = about
+            name, first, last, prim = about
             itself = _named(name)
             if first is not None and claim == Poly.var(name) - first:
                 op, left, right = "<=", plain(first), itself

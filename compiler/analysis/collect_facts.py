@@ -112,7 +112,7 @@ class Learned(Ranges):
         least = None if low is None else self.span(low, limit)[0]
         most = None if high is None else self.span(high, limit)[1]
         if source is None:
-            source = self._source("between", (name, low, high))
+            source = self._source("between", (name, low, high, "i64"))
         if least == 0 and self._is_not_zero(name, depth):
             assert low is not None
             differs = self._source("condition", ("!=", Poly.var(name), _NOUGHT, "i64"))
@@ -219,7 +219,7 @@ class Learned(Ranges):
         first, by, last = self.poly(start), self.poly(step).constant, self.exact(width) - 1
         if by is not None and by >= 0 and self.fits(first + by * last):
             self._noted.append((first + by * last, "i64", EVERYWHERE))
-            source = self._source("between", (name, first, first + by * last))
+            source = self._source("between", (name, first, first + by * last, "i64"))
             self.bound(name, first, first + by * last, 0, EVERYWHERE, source)
 
     def counter(self, name: Name, prim: Prim, bound: SE) -> None:
@@ -452,19 +452,22 @@ class Learned(Ranges):
         """True if this very condition is known to hold."""
         return self.truth(cond) is True
 
-    def defined(self, name: Name, value: SE, depth: int) -> None:
-        """Learn what a name bound at `depth` is: a minimum, maximum, choice or quotient."""
+    def defined(self, name: Name, value: SE, depth: int, prim: Prim = "i64") -> None:
+        """Learn what an integer bound at `depth` is, unless `equal` has it."""
         match value:
+            case Bin("+" | "-" | "*", _, _, _) | Un("neg", _, _) if prim != "i64":
+                self.tell(self._is_value, name, value, prim, depth)
+            case Conv(_, _, _):
+                self.tell(self._is_value, name, value, prim, depth)
             case Bin("min" | "max" | "/" | "//" | "%" | "%%", "i64", _, _) | Select(_, _, _):
-                self.tell(self._case, name, value, depth)
-            case Conv(_, "i64", _):
-                self.tell(self._converted, name, value, depth)
+                if prim == "i64":
+                    self.tell(self._case, name, value, depth)
 
-    def _converted(self, name: Name, value: SE, depth: int) -> None:
+    def _is_value(self, name: Name, value: SE, prim: Prim, depth: int) -> None:
         self._noted = []
-        found = self.poly(value, depth)
+        found = self.value(value, prim, depth)
         if name not in found.names():
-            source = self._source("between", (name, found, found))
+            source = self._source("between", (name, found, found, prim))
             self.bound(name, found, found, depth, None, source)
 
     # --- expressions as polynomials ----------------------------------------------------------

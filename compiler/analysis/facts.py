@@ -73,7 +73,7 @@ class IntegerFacts(Learned):
                 value = self.poly(se_of(end), depth)
                 if name not in value.names():
                     low, high = (value, None) if is_low else (None, value)
-                    source = self._source("between", (name, low, high), array)
+                    source = self._source("between", (name, low, high, "i64"), array)
                     self.bound(name, low, high, depth, None, source)
 
     def known_bounds(self, name: Name) -> Sequence[BoundFact]:
@@ -231,7 +231,7 @@ class IntegerFacts(Learned):
         if 0 <= least <= most <= EXACT:
             if self.order[name] > 0:
                 self.order[name] = -len(self.order)
-            source = self._source("between", (name, _NOUGHT, Poly.const(isqrt(most))))
+            source = self._source("between", (name, _NOUGHT, Poly.const(isqrt(most)), "i64"))
             self.bound(name, _NOUGHT, Poly.const(isqrt(most)), depth, None, source)
             for low, high in ((root * root, square), (square, root * root + root * 2)):
                 self._noted = []

@@ -19,7 +19,7 @@ from compiler.algebra.poly import MOST_UNFOLDED, Poly
 from compiler.analysis.facts import IntegerFacts
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
-from compiler.ir.sizes import HIGH, poly_of
+from compiler.ir.sizes import HIGH, poly_of, prim_of
 from compiler.ir.slices import selected
 from compiler.ir.walk import Rewrite, children, rewrite, se_parts, stms_of
 
@@ -197,7 +197,7 @@ class Exact:
     def _define(self, name: Name, se: ir.SE) -> None:
         if poly_of(se) is None:
             self._computed.add(name)
-            self._facts.defined(name, se, self._facts.depth)
+            self._facts.defined(name, se, self._facts.depth, prim_of(se))
             if isinstance(se, ir.Bin | ir.Un) and se.op in ("+", "-", "*", "neg"):
                 self._sums[name] = self._facts.ring(se)
             return

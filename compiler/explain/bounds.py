@@ -303,7 +303,7 @@ def _fact(source: Source, spell: Spelling) -> str:
             first, second = source.about
             return f"{spell.poly(first * second)} does not wrap"
         case "between":
-            name, low, high = spell.number(about[0]), *about[1:]
+            name, low, high = spell.number(about[0]), *about[1:3]
             if source.text:
                 array = f"`{base_of(source.text)}`"
                 end = f"above {high}" if low is None else f"below {low}"

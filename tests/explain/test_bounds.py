@@ -245,3 +245,17 @@ def test_checks_that_are_left_are_warned_of_where_the_program_asks(
     found = [one for one in told["warnings"] if one["code"] == "W016"]
     assert [tuple(one["span"][:2]) for one in found] == places
     assert all(one["message"].startswith("Safety check required") for one in found)
+
+
+WITHIN = """entry main (z: [52]i16) =
+  loop s = 0i16 for i < 7i32 do let k = 4 + 6 * i let j: i8 = i8.i32 k in s + z[k] + z[k + 1] + z[j]
+"""
+BEYOND = """entry main (z: [40]i16) =
+  loop s = 0i16 for i < 64i32 do let j: i8 = i8.i32 (i * 3) in if j >= 0 then s + z[j] else s
+"""
+
+
+def test_a_number_of_fewer_bits_is_what_it_is_bound_to_where_that_fits() -> None:
+    """And where it does not, the check stays: 3 * 43 is no i8, and 3 * 42 no index."""
+    assert {one["state"] for one in accesses(WITHIN)} == {"dropped"}
+    assert {one["state"] for one in accesses(BEYOND)} == {"kept"}

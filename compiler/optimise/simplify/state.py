@@ -22,7 +22,7 @@ from compiler.analysis.ranges import EVERYWHERE
 from compiler.base.context import Ctx
 from compiler.base.dataclass import dataclass
 from compiler.base.names import Name, base_of
-from compiler.base.prim import COMPARE_OPS
+from compiler.base.prim import COMPARE_OPS, INTS
 from compiler.base.remarks import Applied, Outcome
 from compiler.base.rules import NodeRule, Rule
 from compiler.base.spans import Prov, merge_prov
@@ -423,8 +423,8 @@ class State:
         depth = self.emit(pat, value, prov, lambda limit: cannot_fail(value), old)
         self.table.add(value, param.name, depth)
         self.defs[param.name] = value
-        if param.type == ir.I64:
-            self.facts.defined(param.name, value, depth)
+        if type(param.type) is ir.Scalar and param.type.prim in INTS:
+            self.facts.defined(param.name, value, depth, param.type.prim)
 
     def emit(
         self,
