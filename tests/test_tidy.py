@@ -243,11 +243,18 @@ PLAIN = (
     "compiler/dialect/",
     "compiler/driver/",
     "compiler/editor/",
+    "compiler/explain/",
     "compiler/ir/",
     "compiler/notebooks/",
     "compiler/optimise/",
+    "compiler/parallel/",
     "compiler/protocol/",
+    "compiler/public/",
+    "compiler/runtime/",
+    "compiler/sandbox/",
+    "compiler/semantics/",
     "compiler/storage/",
+    "compiler/testing/",
 )
 """Folders whose docstrings are statements: `Return ..`, `True if ..`, and no questions."""
 

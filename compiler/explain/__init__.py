@@ -1,1 +1,1 @@
-"""What the page shows beyond the text of a stage: cells, lifetimes, sharing, accesses, bounds."""
+"""Explanations beyond a stage's text: cells, lifetimes, interference, accesses, bounds."""

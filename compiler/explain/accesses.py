@@ -1,4 +1,4 @@
-"""The accesses of a CUDA program: what each costs, predicted, and observed where it is run."""
+"""Report the accesses of a CUDA program with their predicted and observed costs."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ COUNTS = ("requests", "lanes", "bytes", "sectors", "fewest", "passes", "least")
 
 @dataclass(frozen=True, slots=True)
 class SaidBeside:
-    """What the compilation says beside the kernels."""
+    """The compilation's remarks, names and texts beside the kernels."""
 
     remarks: Sequence[tuple[Remark, OfRemark]]
     """as they were made, and as data"""
     called: Callable[[Name], str]
-    """what numbers are called"""
+    """the author's names of numbers"""
     texts: Mapping[str, Text]
     """of the stages with memory"""
 
@@ -46,7 +46,7 @@ NOTHING_BESIDE = SaidBeside((), base_of, {})
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What is known of a kernel's accesses."""
+    """The analyses of a kernel's accesses."""
 
     kernel: k.Kernel
     text: Text
@@ -56,7 +56,7 @@ class _Known:
     sites: Mapping[int, list[Site]]
     told: SaidBeside
     ended: bool
-    """whether the run came to its end, so that all that is predicted should have been seen"""
+    """true if the run finished, so that all predicted accesses should have been observed"""
 
 
 def report(
@@ -66,7 +66,7 @@ def report(
     seen: Observation | None,
     told: SaidBeside = NOTHING_BESIDE,
 ) -> protocol.Costs:
-    """The kernels that run, their accesses, those that waste most first, and what is wrong."""
+    """Report kernels, accesses (the most wasteful first) and faults."""
     launches = seen.launches if seen else predicted.launches
     kernels = kernels_of(prog, text)
     sites: dict[int, list[Site]] = {}
@@ -121,7 +121,7 @@ def _fault(text: Text, one: Finding) -> protocol.Fault:
 
 
 def _spaces(kernel: k.Kernel) -> dict[str, str]:
-    """The blocks that the kernel makes: `shared`, or `own` ones of a thread."""
+    """Return the space of each block that the kernel allocates: `shared`, or `own` of a thread."""
     found = {}
     for stm in statements(kernel.body):
         if isinstance(stm, imp.Alloc):
@@ -130,7 +130,7 @@ def _spaces(kernel: k.Kernel) -> dict[str, str]:
 
 
 def _waste(access: protocol.WarpAccess) -> float:
-    """Sectors, or passes over banks, beyond the fewest."""
+    """Return the sectors, or bank passes, beyond the minimum."""
     counts = access.get("seen") or access["predicted"]
     return counts["sectors"] - counts["fewest"] + (counts["passes"] - counts["least"]) / 32
 
@@ -146,11 +146,11 @@ _KINDS: Mapping[type, protocol.AccessKind] = {
     k.Await: "reads",
 }
 _ONLY: Mapping[str, protocol.AccessKind] = {READS.id: "reads", WRITES.id: "writes"}
-"""Rules whose remarks are about accesses of one kind."""
+"""Rules whose remarks concern only reads, or only writes."""
 
 
 def _accesses(known: _Known, place: Place) -> list[protocol.WarpAccess]:
-    """A statement's accesses to memory that others see: one, in most cases."""
+    """Return a statement's accesses to memory outside the thread: usually one."""
     stm, text, predicted = place.stm, known.text, known.predicted
     if type(stm) not in _KINDS:
         return []
@@ -202,9 +202,9 @@ def _accesses(known: _Known, place: Place) -> list[protocol.WarpAccess]:
 
 
 def _remarks(known: _Known, block: Name, kind: str) -> list[OfRemark]:
-    """The kernel's remarks about memory that name the block, or one that is gone.
+    """Return the kernel's remarks about the block, or about one that is gone.
 
-    An update reads and writes one block: remarks about reads are of its reads alone.
+    An update reads and writes one block: remarks about reads concern only its reads.
     """
     kernel = known.kernel
     there = {param.name for param in kernel.params}
@@ -218,7 +218,7 @@ def _remarks(known: _Known, block: Name, kind: str) -> list[OfRemark]:
 
 
 def _stride(known: _Known, one: protocol.WarpAccess, stride: Apart) -> protocol.Stride:
-    """A stride in words, and where it stands if it is at fault."""
+    """Describe a stride, with its places in the stages if it wastes sectors."""
     places: list[protocol.Underlined] = []
     if _waste(one) > 0:
         at = _within(one["text"], one["cell"], stride.factors)
@@ -233,7 +233,7 @@ def _stride(known: _Known, one: protocol.WarpAccess, stride: Apart) -> protocol.
 
 
 def _within(line: str, cell: str, parts: Places) -> Places:
-    """Parts of a cell's text in the line of CUDA that has it."""
+    """Shift ranges within a cell's text to the line of CUDA that contains it."""
     start = line.find(f"[{cell}]") + 1
     return [[start + at for at in part] for part in parts] if start else []
 
@@ -243,7 +243,7 @@ def _order(sample: Sample) -> tuple[int, int]:
 
 
 def _words(of: Cost | Site, shared: bool, kind: protocol.AccessKind) -> str:
-    """A request in words; nothing where its cells are not known."""
+    """Describe an average request; "" where its cells are unknown."""
     units, least = (of.passes, of.least) if shared else (of.sectors, of.fewest)
     if not units:
         return ""
@@ -271,12 +271,12 @@ def _several(number: str, one: str, many: str = "") -> str:
 
 
 def _few(number: float) -> str:
-    """A number with one decimal, if it is no whole one."""
+    """Format a number with one decimal, unless it is whole."""
     return f"{number:.1f}".removesuffix(".0")
 
 
 def _because(cost: Cost | None, predicted: Prediction) -> str:
-    """Why a run may differ from the prediction."""
+    """Explain why a run may differ from the prediction."""
     because = (cost.because if cost is not None else "") or predicted.because
     return because or (ESTIMATED if cost is not None and not cost.exact else "")
 
@@ -291,7 +291,7 @@ def _counts(of: Cost | Site) -> protocol.RequestCounts:
 
 
 def told(answer: protocol.AccessesAnswer) -> Iterator[str]:
-    """The answer in lines, for people."""
+    """Format the answer as lines of text."""
     if answer["sizes"]:
         yield ", ".join(f"{name} = {size}" for name, size in answer["sizes"].items())
     for fault in answer["faults"]:

@@ -1,8 +1,8 @@
-"""The bounds report: what became of the check of each access to an array, and why.
+"""Report the fate of each bounds check, and why.
 
-An access is an index, a slice or an update of the user's text. Passes leave a `Fate` wherever they
-decide about a check; the checks that are left are those of the last program before IMP. Nothing is
-computed again to be shown, and no text is read.
+An access is an index, a slice or an update of the source. Passes record a `Fate` wherever they
+decide about a check; the remaining checks are those of the last program before IMP. Nothing is
+recomputed for display, and no text is parsed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LEARN = "`stridescope bounds` and the page's details say what is not proved."
 
 @dataclass(frozen=True, slots=True)
 class _Left:
-    """A check that is left, and how many loops and parallel operations it stands in."""
+    """A remaining check, and the number of loops and parallel operations around it."""
 
     prov: Prov
     cond: SE
@@ -47,7 +47,7 @@ class _Left:
 
 
 def report(typed: ty.TypedProg, last: Prog, fates: Sequence[Fate], words: Words) -> list[Access]:
-    """One record for each access, in order of the text."""
+    """Return one record for each access, in order of the text."""
     left: dict[Span, list[_Left]] = {}
     for check in _left(last):
         left.setdefault(check.prov[0], []).append(check)
@@ -62,7 +62,7 @@ def report(typed: ty.TypedProg, last: Prog, fates: Sequence[Fate], words: Words)
 
 
 def warned(typed: ty.TypedProg, last: Prog) -> list[Warning_]:
-    """Accesses that are checked, within `#[warn(safety_checks)]` or what is called from there."""
+    """Warn of checked accesses within `#[warn(safety_checks)]` or functions called there."""
     words = attributes(typed.defs).items()
     asked = [span for span, said in words if {"warn", "safety_checks"} <= said]
     found = {
@@ -76,9 +76,9 @@ def warned(typed: ty.TypedProg, last: Prog) -> list[Warning_]:
 def theorems(
     fates: Iterable[Fate], proved: Iterable[tuple[str, Iterable[Argument]]], words: Words
 ) -> list[Json]:
-    """What checks were dropped for, as claims of a certificate, each once.
+    """Return the proofs of dropped checks as claims of a certificate, each once.
 
-    Behind them what else was `proved` in a stage, if the same was not used for a check.
+    Other facts `proved` in a stage follow, if no check used them.
     """
     found: dict[str, Json] = {}
     checks: set[str] = set()
@@ -103,7 +103,10 @@ def _line(claim: Claim) -> str:
 
 
 def _accesses(typed: ty.TypedProg) -> list[ty.Index | ty.Update]:
-    """The accesses of the user's own text, once each, in its order; then of files that it uses."""
+    """Return the accesses of the user's program, in order, each once.
+
+    Then those of imported files.
+    """
     found: dict[Span, ty.Index | ty.Update] = {}
     stack: list[Any] = [*shown(typed)]
     while stack:
@@ -158,7 +161,7 @@ def _kind(access: ty.Index | ty.Update) -> AccessKind:
 
 
 def _brackets(access: ty.Index | ty.Update) -> Span:
-    """From the first to the last position that is written, or else the whole access."""
+    """Return the span from the first to the last index, or else of the whole access."""
     parts = [
         part.span
         for dim in access.dims
@@ -198,10 +201,10 @@ def _state(fates: Sequence[Fate], left: Sequence[_Left]) -> tuple[AccessState, s
 
 
 class Words:
-    """What the author of a program calls the numbers in arguments about it."""
+    """Spells the numbers in proofs by the author's names."""
 
     def __init__(self, said: Callable[[Name], str | None], progs: Iterable[Prog]) -> None:
-        """`progs`: where what has no name of its own is computed, the earliest stage first."""
+        """`progs`: the programs that define unnamed numbers, the earliest stage first."""
         self._said = said
         self._progs = progs
 
@@ -215,11 +218,11 @@ class Words:
         return found
 
     def spelling(self) -> Spelling:
-        """That of one text: of two `i` in it, the later one is `i₂`."""
+        """Return the spelling for one text: of two `i`, the later one is `i₂`."""
         return Spelling(self._said, (), lambda name: self._made.get(name))
 
     def claim(self, argument: Argument) -> Claim:
-        """What an argument shows, and the facts that it rests on."""
+        """Render a proved claim, and the facts that it rests on."""
         known = _known(argument)
         spell = self.spelling()
         if any(name[0] == "?" for name in _names(argument, known)):
@@ -231,14 +234,14 @@ class Words:
 
 
 def _names(argument: Argument, known: Iterable[Source]) -> Iterator[Name]:
-    """The names in what is shown and known."""
+    """Yield the names in a claim and in its facts."""
     for part in chain(argument.says.about, *(source.about for source in known)):
         if isinstance(part, Poly):
             yield from part.names()
 
 
 def _polys(about: Iterable[Any], spell: Spelling) -> tuple[Any, ...]:
-    """The same with polynomials as text."""
+    """Replace polynomials by text."""
     return tuple(spell.poly(x) if isinstance(x, Poly) else x for x in about)
 
 
@@ -267,7 +270,7 @@ def _told(argument: Argument, spell: Spelling) -> str:
 
 
 def _known(argument: Argument) -> list[Source]:
-    """What is known of the program and used, in order of time."""
+    """Return the facts about the program that a proof uses, in order of time."""
     known: dict[Source, None] = {}
     for line in all_lines(argument.lines):
         match line.because:
@@ -323,7 +326,7 @@ def _fact(source: Source, spell: Spelling) -> str:
 
 
 def _open(cond: SE, words: Words) -> Iterator[str]:
-    """The parts of a condition that are all needed."""
+    """Yield the conjuncts of a condition."""
     if isinstance(cond, Bin) and cond.op == "&&":
         yield from _open(cond.lhs, words)
         yield from _open(cond.rhs, words)
@@ -332,7 +335,7 @@ def _open(cond: SE, words: Words) -> Iterator[str]:
 
 
 def _condition(cond: SE, spell: Spelling) -> str:
-    """Its text, a comparison of i64 without suffixes."""
+    """Render a condition; a comparison of i64 without suffixes."""
     if isinstance(cond, Bin) and cond.at == "i64":
         return f" {cond.op} ".join(map(spell.scalar, (cond.lhs, cond.rhs)))
     return spell.scalar(cond)

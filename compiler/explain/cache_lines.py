@@ -1,7 +1,7 @@
-"""What iterations of a C text's loops touch in turn: cells, lines of a cache, lanes of a vector.
+"""Analyse the locality of a C text's loops: cells, cache lines, vector lanes.
 
-From the text alone: it says in which order cells are asked for. What a C compiler makes of it, and
-what is in a cache already, is not known here.
+The text alone gives the order of accesses. The C compiler's output, and
+the contents of the cache, are unknown here.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from compiler.codegen.c.types import C_TYPE
 from compiler.protocol import accesses as protocol
 
 CACHE_LINE = 64
-"""Bytes, on the processors that C is compiled for here."""
+"""Bytes of a cache line, on the processors that C is compiled for here."""
 TURNS = 16
-"""Iterations that are looked at."""
+"""Iterations that are analysed."""
 _SIZES = {C_TYPE[prim]: size for prim, size in BYTES.items() if prim in C_TYPE}
 _FOR = re.compile(r"for \(\w+ (\w+) = (.*?); \1 < (.*?); \1(?:\+\+| \+= (.*?))\) ?")
 _ANY_FOR = re.compile(r"(for|while) \(|do \{")
@@ -35,22 +35,22 @@ _SIMD = "#pragma omp simd"
 
 @dataclass(slots=True)
 class _Scope:
-    """What stands between braces; of a loop that counts, its variable and how it grows."""
+    """A scope between braces; for a counting loop, its variable and step."""
 
     loop: bool = False
     index: Name = ""
     step: Poly | None = None
     simd: bool = False
     means: dict[Name, Poly | None] = field(default_factory=dict)
-    """Numbers that are defined here; None: by more than such arithmetic."""
+    """Numbers defined here; None: by other than polynomial arithmetic."""
     changes: set[Name] = field(default_factory=set)
-    """Variables."""
+    """Variables that change here."""
 
 
 def loop_accesses(
     text: Text, called: Callable[[Name], str], sizes: Mapping[str, int]
 ) -> Iterator[protocol.LoopAccess]:
-    """The accesses in loops that count, in the order of the text."""
+    """Yield the accesses in counting loops, in the order of the text."""
     scopes, pointers, simd = [_Scope()], dict[str, int](), False
     for number, line in enumerate(text, 1):
         code = line.text.strip()
@@ -80,7 +80,7 @@ def _opened(code: str, scopes: list[_Scope], simd: bool) -> _Scope:
 
 
 def _define(code: str, scopes: list[_Scope]) -> None:
-    """What a line says of a number."""
+    """Record the definition or declaration on a line."""
     found = _DEFINED.fullmatch(code)
     if found and found[2] in _SIZES:
         if found[1] and found[4]:
@@ -95,7 +95,7 @@ class _Cell:
     size: int
     index: str
     at: int
-    """where the index begins in the line's code"""
+    """the column of the index in the line's code"""
     kind: protocol.AccessKind
 
 
@@ -126,7 +126,7 @@ def _access(
     called: Callable[[Name], str],
     sizes: Mapping[str, int],
 ) -> protocol.LoopAccess:
-    """What the next iterations touch, as far as the text says that."""
+    """Describe the cells that the next iterations touch, as far as the text determines them."""
     found: protocol.LoopAccess = {
         "line": number,
         "text": line.text.strip(),
@@ -165,12 +165,12 @@ def _access(
 
 
 def touched_lines(one: protocol.LoopAccess) -> int:
-    """How many lines of the cache the iterations touch, the first cell being at a line's start."""
+    """Count the cache lines that the iterations touch, if the first cell begins a line."""
     return len({byte // CACHE_LINE for at in one["touched"] for byte in (at, at + one["size"] - 1)})
 
 
 def _vector(step: Poly) -> str:
-    """What vector code can do with such cells, if a C compiler makes some."""
+    """Describe how vector code could access such cells."""
     if step == Poly.const(0):
         return "; all lanes of a vector would have the same cell"
     if step.constant in (1, -1):
@@ -183,7 +183,7 @@ def _vector(step: Poly) -> str:
 
 
 def _poly(text: str, scopes: list[_Scope]) -> Poly | None:
-    """Index arithmetic, as if none of it wrapped around; None where it is something else."""
+    """Parse index arithmetic, ignoring wrap-around; None for anything else."""
     try:
         tree = ast.parse(_CAST.sub("", text).strip(), mode="eval").body
     except SyntaxError:
@@ -209,7 +209,7 @@ def _of(node: ast.expr, scopes: list[_Scope]) -> Poly | None:
 
 
 def _same(node: ast.expr, scopes: list[_Scope]) -> Poly | None:
-    """Other arithmetic as a name of its own, if all iterations of the loop agree on it."""
+    """Return a name for other arithmetic that is invariant in the loop, or None."""
     inside = list(ast.walk(node))
     functions = {id(one.func) for one in inside if isinstance(one, ast.Call)}
     names = [one.id for one in inside if isinstance(one, ast.Name) and id(one) not in functions]
@@ -223,9 +223,9 @@ def _same(node: ast.expr, scopes: list[_Scope]) -> Poly | None:
 
 
 def _value(name: Name, scopes: list[_Scope]) -> Poly | None:
-    """A number; None for one that differs between iterations of the innermost loop, who knows how.
+    """Return the value of a name; None if it varies in the innermost loop in an unknown way.
 
-    What is defined outside of that loop is the same in all of them.
+    Names defined outside that loop are invariant.
     """
     innermost = max((k for k, scope in enumerate(scopes) if scope.loop), default=0)
     for k in reversed(range(len(scopes))):

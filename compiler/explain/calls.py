@@ -1,8 +1,8 @@
-"""The calls that led to a place: what a failure tells beside where it happened.
+"""Find the calls that led to the place of a failure.
 
-A statement that came with a call has the place of the call behind its own, so that the places of a
-check are where it was written and where it is needed. Which of them called which is read off the
-program: each has to mention the function that the one before is in.
+An inlined statement has the place of the call behind its own, so that the provenance of a
+check holds its own place and those of callers. The program tells which of them called which:
+each must mention the function around the one before.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from compiler.frontend.parts import free_variables, parts
 
 
 def calls(prog: t.TypedProg, prov: Prov) -> Prov:
-    """The calls that led to the first of some places, the innermost first, as far as is known."""
+    """Return the calls that led to the first place of a provenance, innermost first."""
     functions = [one for d in prog.defs if d.span.is_own for one in _functions(d)]
     left = list(prov[1:])
     mentioned = {span: _mentioned(prog, span) for span in left}
@@ -34,7 +34,7 @@ def calls(prog: t.TypedProg, prov: Prov) -> Prov:
 
 @dataclass(frozen=True, slots=True)
 class _Function:
-    """A definition, or a function inside of one, from its name to its end."""
+    """A definition or nested function, from its name to its end."""
 
     name: Name
     span: Span
@@ -60,7 +60,7 @@ def _inside(e: t.Exp) -> Iterator[t.Exp]:
 
 
 def _mentioned(prog: t.TypedProg, span: Span) -> set[Name]:
-    """What expressions of that place mention."""
+    """Return the free variables of expressions with that span."""
     found: set[Name] = set()
     for d in prog.defs:
         if d.span.to(d.body.span).holds(span):

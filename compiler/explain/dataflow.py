@@ -1,7 +1,7 @@
-"""A program as graphs: statements that take or give arrays, and the arrays between them.
+"""Dataflow graphs of a program: statements on arrays, and arrays between them.
 
-One graph for each body that the host runs. Statements that have to do with scalars alone are left
-out and counted; what is inside of an operator or a kernel is a part of it.
+Each body that the host runs has a graph. Statements on scalars alone are left
+out and counted; statements inside an operator or a kernel are part of it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Arrays = dict[Name, Array]
 
 
 def dataflow(prog: Prog, called: Called = base_of) -> list[FlowFunction]:
-    """Each function's bodies as graphs; `called`: how names are shown."""
+    """Return each function's bodies as graphs; `called` names them for display."""
     return [_function(fun, called) for fun in prog.funs]
 
 
@@ -44,7 +44,7 @@ def _arrays(params: tuple[Param, ...]) -> Arrays:
 def _bodies(
     where: str, prov: Prov, body: Body, outside: Arrays
 ) -> Iterator[tuple[str, Prov, Body, Arrays]]:
-    """A body with the arrays that it is given, and those of its branches and loops."""
+    """Yield a body and those of its branches and loops, with the arrays in scope."""
     yield where, prov, body, outside
     known = dict(outside)
     for stm in body.stms:
@@ -71,7 +71,7 @@ def _graph(where: str, prov: Prov, body: Body, outside: Arrays, called: Called) 
     maker: dict[Name, int] = {}
 
     def takes(names: list[Name]) -> list[tuple[int, Name]]:
-        """Who makes these arrays; what comes from outside gets a node of its own."""
+        """Return the producers of arrays; an array from outside gets a node of its own."""
         for name in names:
             if name not in maker:
                 maker[name] = len(nodes)

@@ -1,4 +1,4 @@
-"""GPUs by their data sheets, as far as times are told from them."""
+"""Data sheets of GPUs, as far as predictions need them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from compiler.base.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class DataSheet:
-    """What a device has. Rates are of all of it, in seconds; clocks as they are under load."""
+    """A device's data sheet. Rates are totals per second; clocks are those under load."""
 
     id: str
     name: str
@@ -19,15 +19,15 @@ class DataSheet:
     second_cache: int
     """bytes"""
     threads: int
-    """that a multiprocessor holds at once"""
+    """resident threads of a multiprocessor"""
     shared: int
-    """bytes of shared memory that a multiprocessor has for them"""
+    """bytes of shared memory of a multiprocessor for them"""
     plain: int
-    """f32 operations that a multiprocessor begins in a clock"""
+    """f32 operations that a multiprocessor starts per clock"""
     double: int
-    """the same of f64"""
+    """f64 operations that a multiprocessor starts per clock"""
     measured: bool = False
-    """Whether its times were compared with measured ones."""
+    """True if predictions were compared with measurements on it."""
 
 
 _KB, _MB = 1 << 10, 1 << 20

@@ -1,4 +1,4 @@
-"""Times on devices that are not at hand, as the page and the command line show them."""
+"""Predicted times on devices, as the page and the command line show them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from compiler.explain.predictions import Prediction, Work
 from compiler.protocol.accesses import Costs, ForetoldTime
 
 HOW_FAR = "a factor of 2 off at most in 9 of 10 programs that were measured"
-"""A test compares it with `bench/results/foretold.json`."""
+"""The error of predictions; a test compares it with `bench/results/foretold.json`."""
 DATA = "how often instructions are carried out depends on data: each is counted once"
 MUCH = 0.1
-"""Part of the instructions of a run whose number depends on data, from where on that is told."""
+"""The part of a run's instructions with data-dependent counts above which a warning is given."""
 
 
 NEVER = "from its data sheet, never measured"
 
 
 def how_far(sheet: DataSheet) -> str:
-    """How far off times on a device are, in words."""
+    """Describe the error of predicted times on a device."""
     return HOW_FAR if sheet.measured else NEVER
 
 
@@ -34,13 +34,13 @@ def _told(seconds: float, bound: str, sheet: DataSheet) -> ForetoldTime:
 
 
 def of_kernel(work: Work) -> list[ForetoldTime]:
-    """All launches of a kernel, on each device."""
+    """Predict the time of all launches of a kernel, on each device."""
     found = [(sheet, kernel_times.of_kernel(work, sheet)) for sheet in SHEETS]
     return [_told(time.seconds, time.bound, sheet) for sheet, time in found]
 
 
 def of_run(predicted: Prediction) -> list[ForetoldTime]:
-    """A run on each device. It is bound by what the kernel is that takes longest."""
+    """Predict the time of a run on each device; its bound is that of the slowest kernel."""
     found = []
     for sheet in SHEETS:
         seconds, times = kernel_times.of_run(predicted, sheet)
@@ -55,7 +55,7 @@ def _bound(seconds: float, times: Mapping[str, kernel_times.Time]) -> str:
 
 
 def unsure(predicted: Prediction) -> str:
-    """Why the times of a run may be far off; empty if nothing is known that speaks for it."""
+    """Explain why the times of a run may be far off; "" if no reason is known."""
     spent = [work.spent for work in predicted.works.values()]
     total = sum(float(one.instructions.sum()) for one in spent)
     rare = sum(one.unsure for one in spent)
@@ -63,7 +63,7 @@ def unsure(predicted: Prediction) -> str:
 
 
 def told(answer: Costs) -> Iterator[str]:
-    """The times in lines, for people."""
+    """Format the times as lines of text."""
     for one in answer.get("foretold", ()):
         sure = answer["how_far"] if one["measured"] else NEVER
         yield f"foretold: {one['ms']:g} ms on {one['device']}, bound by {one['bound']} ({sure})"

@@ -1,4 +1,4 @@
-"""The interference graph of a program as plain data (thesis 5.4): what `merge` colours."""
+"""The interference graph of a program as plain data (thesis 5.4), which `merge` colours."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from compiler.storage.merge import Colour, Colouring
 def interference(
     prog: Prog, called: Called = base_of, target: Target | None = None
 ) -> list[FunctionGraphs]:
-    """For each function one graph per body with several blocks; `called`: how names are shown.
+    """Return for each function one graph per body with several blocks; `called` names them.
 
-    `target`: what the blocks are for; on it prefixes that may end up in no memory stay apart.
+    `target`: the target of the blocks; prefixes that it may keep out of memory stay apart.
     """
     return [_function(fun, called, target) for fun in prog.funs]
 
@@ -48,7 +48,7 @@ def _apart(body: Body, target: Target | None) -> frozenset[Name]:
 
 
 def _bodies(where: str, prov: Prov, body: Body) -> Iterator[tuple[str, Prov, Body]]:
-    """A body, and those of all branches and loops in it that the host runs; outer ones first."""
+    """Yield a body, and those of its branches and loops that the host runs, outer ones first."""
     yield where, prov, body
     for stm in body.stms:
         match stm.exp:

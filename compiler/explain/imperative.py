@@ -1,7 +1,7 @@
-"""IMP and kernels as graphs, each body for itself: statements, and what goes between them.
+"""Dataflow graphs of IMP and kernels, one for each body.
 
-`reaching_definitions.py` tells who takes what of whom. Scalars that come from outside of a body are
-left out, as are statements that then take and give nothing.
+`reaching_definitions.py` computes the edges. Scalars from outside a body are
+left out, as are statements without edges then.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from compiler.protocol.graphs import FlowBody, FlowEdge, FlowFunction, FlowNode
 from compiler.protocol.polynomials import names_in
 
 MOST = 5_000
-"""Statements of a function up to which the bodies of its kernels are told with it."""
+"""Statements of a function up to which the bodies of its kernels are included."""
 LONGEST = 80
-"""Characters of a label."""
+"""The longest label, in characters."""
 _WORD = re.compile(r"`[^`]*`|[%\w]+")
 _BOUND = re.compile(r"^(?:let|var) ([^:=]+?)(?:: [^=]+?)? = ")
 
 
 def dataflow(prog: imp.ImpProg, called: Called = base_of, kernel: str = "") -> list[FlowFunction]:
-    """Each function's bodies as graphs, outer ones first; `called`: how names are shown.
+    """Return each function's bodies as graphs, outer ones first; `called` names them.
 
-    In a function of more than MOST statements kernels are closed. With the name of a `kernel` it
-    is the bodies of that one. Raises UsageError if there is none.
+    In a function of more than MOST statements kernels are closed. With the name of a `kernel` only
+    its bodies are returned. Raises UsageError if there is none.
     """
     graphs = [(fun, graph_of(fun)) for fun in prog.funs]
     if not kernel:
@@ -58,13 +58,13 @@ def _function(name: str, into: _Bodies, graph: Reaching, prov: Prov) -> FlowFunc
 
 
 def _size(graph: Reaching) -> int:
-    """How many statements a body and those in it have."""
+    """Count the statements of a body and its nested ones."""
     inside = (body for bodies in graph.inside.values() for body in bodies)
     return len(graph.stms) + sum(map(_size, inside))
 
 
 def _kernels(graph: Reaching) -> Iterator[tuple[imp.Kernel | k.Launch, Reaching]]:
-    """All kernels in a body, and their bodies."""
+    """Yield all kernels in a body, with their bodies."""
     for number, bodies in graph.inside.items():
         stm = graph.stms[number]
         for body in bodies:
@@ -78,14 +78,14 @@ def _name(stm: imp.Kernel | k.Launch) -> str:
 
 
 class _Bodies:
-    """Bodies as graphs so far; those of kernels are left out where they are `closed`."""
+    """Collects bodies as graphs; those of kernels are left out where they are `closed`."""
 
     def __init__(self, called: Called, closed: bool) -> None:
         self.called, self.closed = called, closed
         self.bodies: list[FlowBody] = []
 
     def add(self, graph: Reaching, prov: Prov) -> int | None:
-        """Add a body and those in it; its number, or None where nothing is handed on."""
+        """Add a body and its nested ones; return its number, or None if it has no edges."""
         called, bodies, own = self.called, self.bodies, len(self.bodies)
         prov = graph.prov or prov
         body: FlowBody = {
@@ -175,7 +175,7 @@ def _kind(stm: Any) -> str:
 
 
 def _label(stm: Any, called: Called) -> str:
-    """What a statement says, with names as they are called."""
+    """Label a statement, with names for display."""
     match stm:
         case imp.Kernel():
             return f"{_kind(stm)} {stm.name}"

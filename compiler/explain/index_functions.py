@@ -1,9 +1,9 @@
-"""Each array's index function as three generations of Futhark's compiler would have written it.
+"""Index functions of arrays as three generations of Futhark's compiler would write them.
 
-The program is walked as its author wrote it, before fusion (stage `simplified`), with the algebra
-of all generations at once: what a change of layout makes of an index function, and whether there is
-one at all, or the array has to be copied. Of the third generation, which is the compiler's own,
-what stage `funmem` has is shown wherever the array is in memory there.
+The program is walked before fusion (stage `simplified`), with the algebra
+of all generations at once: the index function after a change of layout, or a copy if there is
+none. For the third generation, which is the compiler's own,
+the index function of stage `funmem` is shown wherever the array is in memory there.
 
 Note [What only moves elements]
 A `map` whose body does nothing but read one element, or take a view of a row, is a change of layout
@@ -54,12 +54,12 @@ _AT = "the result must be row-major from the start of its block"
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """How a generation writes an index function."""
+    """A generation's algebra of index functions."""
 
     start: Callable[[Lmad[Poly]], Any]
     then: Callable[[Any, Step[Poly]], Any]
     lmad: Callable[[Any], Lmad[Poly] | None]
-    """The LMAD, where it is one and seen to be."""
+    """Return the LMAD, where the form is one and the generation sees that."""
 
 
 WAYS: dict[Generation, _Way] = {
@@ -72,10 +72,10 @@ WAYS: dict[Generation, _Way] = {
 def index_functions(
     prog: ir.Prog, flat: ir.Prog, memory: ir.Prog, said: Callable[[Name], str | None]
 ) -> list[IndexFunctions]:
-    """For each function the changes of layout in it, in order, each in all generations.
+    """Return each function's changes of layout in order, in all generations.
 
     `prog` is a program before fusion, `flat` and `memory` the same before and after memory is
-    introduced; `said`: what the author calls a name, or None.
+    introduced; `said`: the author's name, or None.
     """
     kept = {fun.name: fun for fun in memory.funs}
     return [
@@ -86,7 +86,7 @@ def index_functions(
 
 
 class _Memory:
-    """What the compiler does: where arrays are, and which it copies to have them there."""
+    """The compiler's own layout: places of arrays, and those that it copies."""
 
     def __init__(self, flat: ir.Prog, fun: ir.Function) -> None:
         self.binds: dict[Name, ir.MemBind] = {}
@@ -108,14 +108,14 @@ class _Memory:
         """Results that are copied."""
 
     def copies(self, name: Name, source: Name | None) -> bool:
-        """Whether an array's elements were written anew, beside those of what it looks at."""
+        """Return True if an array's elements were written anew, apart from the viewed array's."""
         if source is None:
             return name in self._copied
         return self.binds[name].block != self.binds[source].block
 
 
 def _replaced(before: ir.Exp, after: ir.Exp) -> bool:
-    """Whether a branch or loop takes another array than it did, which is then a copy."""
+    """Return True if a branch or loop takes another array than before, which is then a copy."""
     return bool({x for x in _operands(before) if isinstance(x, str)} - set(_operands(after)))
 
 
@@ -129,7 +129,7 @@ def _operands(exp: ir.Exp) -> tuple[ir.Operand, ...]:
 
 
 class _Walk:
-    """Goes through one function."""
+    """Walks through one function."""
 
     def __init__(self, prog: ir.Prog, fun: ir.Function, memory: _Memory, spell: Spelling) -> None:
         self.fun = fun
@@ -140,22 +140,22 @@ class _Walk:
         self.forms: dict[Name, Forms] = {}
         self.made: dict[Name, ir.Exp] = {}
         self.above: dict[Name, Name] = {}
-        """Of a view, what it looks at."""
+        """The array that each view looks at."""
         self.changes: list[LayoutChange] = []
         self.computed: set[Name] = set()
-        """Arrays without an LMAD: those that are in memory are copies, others are never there."""
+        """Arrays without an LMAD: copies if they are in memory, else fused away."""
         self.varied: dict[Name, None] = {}
         self.returned: dict[Name, Poly] = {}
-        """What stage `funmem` has a name of its own for, as it is called here."""
+        """Names that stage `funmem` introduces, with the terms that they stand for here."""
         self.names = {param.name for param in fun.params} | set(bound(fun.body))
-        """Names that stand for numbers on which branches or iterations differ."""
+        """Names for numbers that differ between branches or iterations."""
         together = classes(prog)
         written = {name for stm in all_stms(fun.body.stms) for name in overwritten(stm.exp)}
         marked = {together.find(name) for name in written}
         self.is_written: Callable[[Name], bool] = lambda name: together.find(name) in marked
 
     def told(self) -> IndexFunctions:
-        """All that is found."""
+        """Walk the function and return all changes of layout."""
         for param in self.fun.params:
             self._fresh(param)
         self._body(self.fun.body.stms)
@@ -207,7 +207,7 @@ class _Walk:
                 self._other(stm)
 
     def _other(self, stm: ir.Stm) -> None:
-        """New arrays; what is overwritten stays where it is."""
+        """Record new arrays; updated arrays stay in place."""
         exp = stm.exp
         if isinstance(exp, ir.Soac):
             self._lambda(exp.fn, exp.arrays)
@@ -219,7 +219,7 @@ class _Walk:
                 self.above[param.name] = dest
 
     def _lambda(self, fn: ir.Lambda, arrays: Sequence[Name]) -> None:
-        """Parameters are rows, at an index that is the thread's own."""
+        """Walk a lambda: its parameters are rows, at an index of the thread's own."""
         row = Poly.var(self.text.fresh("row"))
         for param, array in zip(fn.params, arrays, strict=True):
             kind = param.type
@@ -240,7 +240,7 @@ class _Walk:
         return tuple(map(self.known.normal, shape))
 
     def _number(self, se: ir.SE) -> Poly:
-        """A position as a polynomial, or as a name that stands for it."""
+        """Return a position as a polynomial, or a name that stands for it."""
         poly = poly_of(se)
         if poly is not None:
             return self.known.normal(poly)
@@ -251,7 +251,7 @@ class _Walk:
     # --- views ---
 
     def _view(self, stm: ir.Stm, array: Name, steps: Sequence[Step[Poly]]) -> None:
-        """A change of layout; where a generation has no form for it, a row-major copy."""
+        """Record a change of layout; a generation without a form for it copies to row-major."""
         (param,) = stm.pat
         name, shape = param.name, self._normal(shape_of(param.type))
         if array not in self.forms:
@@ -284,7 +284,7 @@ class _Walk:
         return Reshape(self._normal(step.shape)) if isinstance(step, Reshape) else step
 
     def _in_memory(self, name: Name) -> Name | None:
-        """The array itself, or the next one above it that stage `funmem` has."""
+        """Return the array, or the next viewed array, that stage `funmem` has in memory."""
         while name not in self.memory.binds:
             if name not in self.above:
                 return None
@@ -300,7 +300,7 @@ class _Walk:
         why: dict[Generation, str],
         does: str = "",
     ) -> None:
-        """Keep the forms of an array, and tell of them."""
+        """Record the forms of an array, and report a change."""
         bind = self.memory.binds.get(name)
         if bind is not None:
             forms = {**forms, "single": self._as_compiled(forms["single"], bind)}
@@ -332,7 +332,7 @@ class _Walk:
         )
 
     def _does(self, name: Name) -> str:
-        """What a statement does, by its kind."""
+        """Name a statement's change of layout."""
         match self.made[name]:
             case ir.Slice(_, dims):
                 return "index" if any(isinstance(dim, ir.DimFix) for dim in dims) else "slice"
@@ -343,7 +343,7 @@ class _Walk:
         return "gather"
 
     def _tiles(self, name: Name, block: Name, form: Function) -> str:
-        """The LMAD by whose cells the array, moved, fills its block; "" if there is none."""
+        """Return the LMAD whose cells, permuted, let the array fill its block once, or ""."""
         while name in self.above:
             name = self.above[name]
         root = self.memory.binds.get(name)
@@ -372,7 +372,7 @@ class _Walk:
     def _joined(
         self, prov: Prov, param: ir.Param, one: Forms, other: Forms, inside: set[Name]
     ) -> None:
-        """The forms of which those of two branches are instances."""
+        """Join the forms of two branches by anti-unification."""
         shape = self._normal(shape_of(param.type))
         forms: Forms = {}
         why: dict[Generation, str] = {}
@@ -399,7 +399,7 @@ class _Walk:
         said: dict[Generation, str],
         does: str,
     ) -> None:
-        """Tell of what branches or iterations agree on, unless it is row-major for all."""
+        """Report forms joined over branches or iterations, unless all are row-major."""
         shape = self._normal(shape_of(param.type))
         if param.name in self.memory.binds and self.memory.copies(param.name, None):
             why["single"] = "The compiler copies it, to have one block and one layout."
@@ -411,7 +411,7 @@ class _Walk:
             form["because"] = form["because"] or said.get(form["generation"], "")
 
     def _as_compiled(self, own: Function, bind: ir.MemBind) -> Function:
-        """The compiler's LMAD: in our names, where it is the same but for names."""
+        """Return the compiler's LMAD, in the names of this walk if both are equal up to names."""
         lmad = bind.lmad.subst(self.returned)
         assert isinstance(own, Lmad)
         ours, theirs = (sorted(one.names() - self.names, key=_number_of) for one in (own, lmad))
@@ -426,7 +426,7 @@ class _Walk:
     def _differ(
         self, pairs: list[str], inside: set[Name], own: dict[tuple[Poly, Poly], Name]
     ) -> Callable[[Poly, Poly], Poly]:
-        """What stands for two numbers: one of `own`, or a new one; no name from `inside`."""
+        """Return a function that generalises two numbers to one of `own`, or to a new name."""
 
         def differ(one: Poly, other: Poly) -> Poly:
             if one.as_name in own.values():
@@ -443,7 +443,7 @@ class _Walk:
         return differ
 
     def _loop(self, stm: ir.Stm, exp: ir.Loop) -> None:
-        """Guess that an array stays as it comes in; widen until an iteration agrees."""
+        """Guess that loop arrays keep their forms; widen until an iteration agrees."""
         carried = [k for k, p in enumerate(exp.params) if isinstance(p.type, ir.Array)]
         guess: dict[int, Forms] = {}
         given: set[tuple[int, Generation]] = set()
@@ -503,12 +503,12 @@ class _Walk:
         return {way: one.start(base) for way, one in WAYS.items()}
 
     def _is_row_major(self, way: Generation, form: Function) -> bool:
-        """Whether a generation sees an index function to be row-major from the block's start."""
+        """Return True if a generation sees that an index function is row-major from offset 0."""
         lmad = WAYS[way].lmad(form)
         return lmad is not None and lmad.offset == 0 and lmad.is_row_major()
 
     def _result(self, name: Name) -> None:
-        """An array that leaves the function."""
+        """Report the form of a result of the function."""
         forms = self.forms.get(name)
         if forms is None:
             return
@@ -526,7 +526,7 @@ class _Walk:
     # --- maps that only move elements ---
 
     def _moves(self, stm: ir.Stm, exp: ir.Map) -> tuple[Name, list[Step[Poly]]] | None:
-        """The array and the steps by which a map's result is a view of it, if it is one."""
+        """Return the array and the steps by which a map's result is a view of it, if it is."""
         if len(stm.pat) != 1 or len(exp.arrays) != 1 or exp.arrays[0] not in self.made:
             return None
         (result,) = exp.fn.body.results
@@ -551,7 +551,7 @@ class _Walk:
     def _gathered(
         self, exp: ir.Index, array: Name, index: Name, width: Poly
     ) -> list[Step[Poly]] | None:
-        """The steps for a read of one element at a place that the index gives; see the note."""
+        """Return the steps for a read of one element at an index; see the note."""
         shape = self._shape(array)
         by = [_ZERO] * len(shape)
         parts: list[Lmad[Poly]] = []
@@ -578,7 +578,7 @@ class _Walk:
 
 
 def _number_of(name: Name) -> int:
-    """When a name was made."""
+    """Return the number of a name, which increases with time."""
     return int(name.rpartition("_")[2])
 
 
@@ -588,5 +588,5 @@ def _equal(known: Known, se: ir.SE, size: Poly) -> bool:
 
 
 def _all(size: Poly) -> Lmad[Poly]:
-    """All positions of a dimension."""
+    """Return the LMAD of all positions of a dimension."""
     return Lmad(_ZERO, (Dim(size, _ONE),))

@@ -1,4 +1,4 @@
-"""Index functions as text, in the notation of each generation, and the cells of elements."""
+"""Print index functions in each generation's notation, and the cells of elements."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _INDICES = "ijklmnpqrst"
 
 
 class IndexText:
-    """Spells what one function's index functions are made of."""
+    """Prints the index functions of one function."""
 
     def __init__(self, spell: Spelling) -> None:
         self.spell = spell
@@ -39,12 +39,12 @@ class IndexText:
         self._indices: list[Name] = []
 
     def fresh(self, base: str) -> Name:
-        """A name that no program has."""
+        """Return a name that no program has."""
         self._made += 1
         return f"{base}_{10**12 + self._made}"
 
     def of(self, form: Form) -> str:
-        """An index function in its generation's notation."""
+        """Print an index function in its generation's notation."""
         match form:
             case Chain(base, steps):
                 start = self._base(base)
@@ -55,21 +55,21 @@ class IndexText:
                 return self.lmad(form)
 
     def lmad(self, lmad: Lmad[Poly]) -> str:
-        """An LMAD, `offset + {(size : stride), ..}`."""
+        """Print an LMAD as `offset + {(size : stride), ..}`."""
         return self._part(RotatedLmad.plain(lmad))
 
     def index(self, rank: int) -> str:
-        """The index that `cell` is about."""
+        """Return the index that `cell` is about."""
         return ", ".join(self.spell.number(name) for name in self._names(rank))
 
     def _names(self, rank: int) -> list[Name]:
-        """Of the indices of an array; beyond the letters they are told apart by their numbers."""
+        """Return names of the indices of an array; beyond the letters numbers tell them apart."""
         for k in range(len(self._indices), rank):
             self._indices.append(self.fresh(_INDICES[k % len(_INDICES)]))
         return self._indices[:rank]
 
     def cell(self, form: Form, shape: tuple[Poly, ...]) -> str:
-        """The cell of the element at `index`; what is known of indices is put to use."""
+        """Print the cell of the element at `index`, simplified by the ranges of indices."""
         at = [Poly.var(name) for name in self._names(len(shape))]
         if isinstance(form, Lmad):
             return self.spell.poly(form.index(*at))
@@ -126,7 +126,7 @@ class IndexText:
                 return f"Slice({', '.join(map(self._positions, parts))})"
 
     def _positions(self, part: Lmad[Poly]) -> str:
-        """As the stages write slices: `start:+count:stride`."""
+        """Print an LMAD as stages print slices: `start:+count:stride`."""
         if not part.rank:
             return self.spell.poly(part.offset)
         if part.rank > 1:

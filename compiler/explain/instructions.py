@@ -1,7 +1,7 @@
-"""How many instructions of a GPU a kernel's statement takes, by the units that carry them out.
+"""Estimate the GPU instructions of kernel statements, by execution unit.
 
-They are what NVRTC makes of our operators on recent devices, counted in machine code and rounded:
-an estimate. What is read from or written to memory is not among them.
+The costs of operators are instructions of NVRTC's output on recent devices, counted and rounded:
+an estimate. Memory accesses are not included.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from compiler.ir import nodes as ir
 from compiler.ir.walk import se_parts
 
 UNITS = ("plain", "whole", "double", "special")
-"""Units of a multiprocessor: f32 and moves, whole numbers, f64, and approximations of functions."""
+"""Units of a multiprocessor: f32 and moves, integers, f64, and special functions."""
 Instructions = npt.NDArray[np.float64]
-"""How many there are by unit, in the order of UNITS."""
+"""Instruction counts by unit, in the order of UNITS."""
 
 NONE: Instructions = np.zeros(len(UNITS))
 
 UNROLLED = 64
-"""A loop of at most so many turns, whose number the text tells, is supposed to be unrolled."""
+"""A loop of at most so many iterations, with a constant bound, is assumed to be unrolled."""
 _BODIES = k.KERNELS.fields_of("Stms")
 _DIVISIONS = ("/", "%", "//", "%%")
 
@@ -47,10 +47,10 @@ _CALLS = {"sqrt": 1.0, "rsqrt": 1.0, "recip": 1.0, "floor": 0.2, "ceil": 0.2, "t
           "round": 0.4, "pow": 6.0, "atan2": 4.0, "fma": 0.1, "mad": 0.1, "lerp": 0.2,
           "copysign": 0.1, "isnan": 0.1, "isinf": 0.1, "to_bits": 0.1, "from_bits": 0.1,
           "gamma": 8.0, "lgamma": 8.0, "erf": 4.0, "erfc": 4.0, "hypot": 2.0}  # fmt: skip
-"""What functions take, as parts of an exponential function."""
+"""The cost of functions, relative to an exponential function."""
 
 _CALL = _of(plain=20, whole=10)
-"""What a function of the program that is not inlined takes: nobody knows, so much is supposed."""
+"""The assumed cost of a call that is not inlined."""
 _TURN = _of(whole=1)
 _STEP = _of(whole=1)
 _BY_CONSTANT = _of(whole=4)
@@ -58,7 +58,7 @@ _BY_CONSTANT = _of(whole=4)
 
 @cache
 def _operator(op: str, prim: Prim) -> Instructions:
-    """An operator or function for operands of a type."""
+    """Return the cost of an operator or function for operands of a type."""
     if prim == "bool" or op in ("&&", "||"):
         return _of(whole=1)
     wide = prim[1:] == "64"
@@ -85,17 +85,17 @@ def _conversion(src: Prim, dst: Prim) -> Instructions:
 
 @dataclass(slots=True)
 class _Loop:
-    """A loop around what is counted. `turns`: how many it has if it is unrolled; else 0."""
+    """A surrounding loop. `turns`: its iterations if it is unrolled; else 0."""
 
     turns: int
 
 
 class _Counter:
-    """Goes through a kernel once, and tells what each statement takes whenever a warp comes to it.
+    """Walks a kernel once, and counts the instructions of each execution of a statement by a warp.
 
-    As a compiler does it: what has been computed is not computed again, what is the same in all
-    turns of a loop is computed in front of it, and constants go into the addresses of accesses.
-    Each value has a number, and for each loop around a bit: whether it differs between turns.
+    It models a compiler: common subexpressions are computed once, invariants of loops
+    are hoisted, and constants are folded into the addresses of accesses.
+    Each value has a number, and a bit for each surrounding loop in which it varies.
     """
 
     def __init__(self, fused: bool) -> None:
@@ -105,9 +105,9 @@ class _Counter:
         self.numbers: dict[tuple[Any, ...], int] = {}
         self.differs: list[int] = []
         self.constants: set[int] = set()
-        """numbers of what is known when the text is compiled"""
+        """numbers of compile-time constants"""
         self.own: set[Name] = set()
-        """arrays that lie in registers"""
+        """arrays in registers"""
         self.named: dict[Name, int] = {}
         self.ready: set[int | tuple[Any, ...]] = set()
         self.total = NONE.copy()
@@ -115,7 +115,7 @@ class _Counter:
     # --- values ------------------------------------------------------------------------------
 
     def number(self, key: tuple[Any, ...], differs: int) -> int:
-        """The number of a value with this key."""
+        """Return the number of the value with this key."""
         known = self.numbers.get(key)
         if known is None:
             known = self.numbers[key] = len(self.differs)
@@ -123,11 +123,11 @@ class _Counter:
         return known
 
     def fresh(self, name: Name, differs: int) -> None:
-        """A variable gets a value of its own."""
+        """Give a variable a new value number."""
         self.named[name] = self.number((len(self.differs), name), differs)
 
     def value(self, se: ir.SE) -> int:
-        """The number of a value; what has to be computed for it is counted."""
+        """Return the number of an expression's value, counting the cost of computing it."""
         match se:
             case ir.Var(name):
                 return self.named[name] if name in self.named else self.number((name,), 0)
@@ -154,7 +154,7 @@ class _Counter:
         return self.computed((op, prim, *parts), parts, takes)
 
     def factor(self, se: ir.SE, prim: Prim) -> int:
-        """A summand: a product that goes into it takes nothing by itself, where that may be."""
+        """Number a summand; a product in it is free where it becomes part of an FMA."""
         free = prim[0] in "iu" or (self.fused and prim != "f16")
         if not (free and isinstance(se, ir.Bin) and se.op == "*"):
             return self.value(se)
@@ -162,7 +162,7 @@ class _Counter:
         return self.computed(("*", prim, *parts), parts, NONE)
 
     def computed(self, key: tuple[Any, ...], parts: Sequence[int], takes: Instructions) -> int:
-        """The number of what is computed from numbers."""
+        """Return the number of a value computed from others, counting its cost."""
         differs = 0
         for one in parts:
             differs |= self.differs[one]
@@ -175,7 +175,7 @@ class _Counter:
         return number
 
     def share(self, differs: int) -> float:
-        """The part of the turns of the loops around in which it has to be computed."""
+        """Return the fraction of iterations of the surrounding loops that compute the value."""
         part = 1.0
         for at in range(len(self.loops) - 1, -1, -1):
             if differs >> at & 1:
@@ -185,7 +185,7 @@ class _Counter:
         return part
 
     def address(self, block: Name, at: ir.SE) -> None:
-        """Where an access goes to: apart from constants, and by steps where a loop counts."""
+        """Count the address of an access, without constants; loops increment it."""
         if block in self.own:
             return
         before, self.total = self.total, NONE.copy()
@@ -206,7 +206,7 @@ class _Counter:
     # --- statements --------------------------------------------------------------------------
 
     def stms(self, body: Stms) -> None:
-        """Statements; what is computed in them is not there behind them."""
+        """Count statements; values computed in them are not available behind them."""
         ready, self.ready = self.ready, set(self.ready)
         for stm in body:
             self.total = NONE.copy()
@@ -214,7 +214,7 @@ class _Counter:
         self.ready = ready
 
     def stm(self, stm: imp.Stm) -> None:
-        """A statement."""
+        """Count a statement."""
         match stm:
             case imp.Define(name, _, value):
                 self.named[name] = self.value(value)
@@ -252,11 +252,11 @@ class _Counter:
             self.stms(getattr(stm, field_))
 
     def everywhere(self) -> int:
-        """What differs between turns of all loops."""
+        """Return the bits of all surrounding loops."""
         return (1 << len(self.loops)) - 1
 
     def loop(self, stm: imp.For | k.Stride | imp.While) -> None:
-        """A loop: what it takes by itself in each turn, and its body."""
+        """Count a loop: its overhead per iteration, and its body."""
         bound = stm.bound if isinstance(stm, imp.For) else None
         constant = isinstance(bound, ir.Lit) and 0 < int(bound.value) <= UNROLLED
         self.found[id(stm)] = self.total + (NONE if constant else _TURN)
@@ -276,9 +276,10 @@ class _Counter:
 
 
 def taken(kernel: k.Kernel, fused: bool) -> dict[int, Instructions]:
-    """What each statement takes when a warp comes to it, by its `id`; of a loop, each turn.
+    """Return the instructions per warp and execution of each statement, by `id`.
 
-    `fused`: a product and the sum that it goes into are one instruction.
+    For a loop it is per iteration. `fused`: a product and the sum that it goes into are one
+    instruction.
     """
     counter = _Counter(fused)
     counter.stms(kernel.body)
@@ -286,7 +287,7 @@ def taken(kernel: k.Kernel, fused: bool) -> dict[int, Instructions]:
 
 
 def _written(stm: imp.Stm) -> tuple[Name, ...]:
-    """Variables that get values which nobody has computed here."""
+    """Return the variables that a statement sets to values unknown here."""
     match stm:
         case imp.Assign() | imp.Declare() | k.Shuffle() | k.Ticket() | k.Await() | k.Exchange():
             return (stm.name,)
@@ -296,7 +297,7 @@ def _written(stm: imp.Stm) -> tuple[Name, ...]:
 
 
 def _terms(se: ir.SE) -> Iterator[ir.SE]:
-    """What is added to give an index."""
+    """Yield the terms of a sum."""
     pending = [se]
     while pending:
         one = pending.pop()

@@ -1,14 +1,14 @@
-"""How long a program's kernels take on a device that is not at hand.
+"""Predict the time of kernels on a device that is not at hand.
 
-Note [Times that are foretold]. A kernel takes as long as what it has most of: bytes of the device's
-memory, of its second cache, requests to the first cache and to shared memory, instructions, atomic
-operations, waits of a warp for what it has asked for. Each of them is counted (`warps.Spent`) and
+Note [Predicted times]. A kernel's bottleneck decides its time: bytes of the device's
+memory, of its L2 cache, requests to the L1 cache and to shared memory, instructions, atomic
+operations, memory latency of warps. Each of them is counted (`warps.Spent`) and
 divided by the device's rate. Several that are about equal take longer than one: their norm of order
-OVERLAP is taken. What a kernel asks of a block of memory comes from the second cache where kernels
-have had it within as many bytes as that holds.
+OVERLAP is taken. Reads of a block of memory are served from the L2 cache where kernels
+have used it within as many bytes as that holds.
 
 The factors of `Rates` were fitted to half of 53 programs of futhark-benchmarks on an H200, and
-compared with the other half: `python -m bench.foretold` tells how far off they are. On devices that
+compared with the other half: `python -m bench.foretold` prints their error. On devices that
 were not measured they are taken to be the same.
 """
 
@@ -27,57 +27,58 @@ from compiler.explain.warps import SECTOR
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What of a data sheet's rates kernels of ours reach, and what data sheets do not tell."""
+    """Fractions of a data sheet's rates that our kernels reach, and rates outside data sheets."""
 
     memory: float = 0.67
     copies: float = 0.75
     second_cache: float = 31.0
-    """bytes that a multiprocessor gets in a clock"""
+    """bytes that a multiprocessor receives per clock"""
     first_cache: float = 0.59
-    """requests of a multiprocessor, or four sectors, in a clock"""
+    """requests of a multiprocessor, or groups of four sectors, per clock"""
     banks: float = 0.54
-    """passes over the banks of shared memory in a clock"""
+    """passes over the banks of shared memory per clock"""
     instructions: float = 0.95
     whole: float = 0.47
-    """a warp's instruction on whole numbers, in those that a unit of 64 lanes begins in a clock"""
+    """cost of a warp's integer instruction, relative to those that a unit of 64 lanes starts per \
+clock"""
     special: float = 1.45
-    """a warp's special function, in clocks"""
+    """clocks of a warp's special function"""
     request: float = 1.6
-    """instructions that a request takes"""
+    """instructions per request"""
     busy_warps: float = 12.5
-    """warps of a multiprocessor that keep its units busy"""
+    """warps of a multiprocessor that saturate its units"""
     fed_warps: float = 23.0
-    """warps of a multiprocessor that keep the memory busy"""
+    """warps of a multiprocessor that saturate the memory"""
     atomics: float = 70e9
-    """of all threads, in a second"""
+    """of all threads, per second"""
     shared_atomics: float = 0.62
     """clocks of a thread's atomic operation in shared memory"""
     wait: float = 456e-9
-    """for a request, in seconds"""
+    """latency of a request, in seconds"""
     requests: float = 3.4
-    """that a warp has under way at once"""
+    """outstanding requests of a warp"""
     first_wait: float = 0.47
     barrier: float = 39e-9
     again: float = 0.15
-    """of what is asked for again, as it does not fit the second cache"""
+    """fraction of repeated requests that miss the L2 cache when the block does not fit"""
     small: int = 100_000
-    """bytes of a block that stays in the first cache"""
+    """bytes of a block that stays in the L1 cache"""
     small_times: float = 2.3
-    """how often each multiprocessor fetches such a block"""
+    """times that each multiprocessor fetches such a block"""
     held: float = 0.8
-    """of the second cache"""
+    """usable fraction of the L2 cache"""
     launch: float = 1.94e-6
     host_reads: float = 11.75e-6
     run: float = 21.4e-6
-    """what a run takes that launches nothing"""
+    """seconds of a run without launches"""
 
 
 RATES = Rates()
 OVERLAP = 3.15
 MOST_BLOCKS = 32
-"""Blocks of threads that a multiprocessor holds at once."""
+"""Resident blocks of threads per multiprocessor."""
 RESERVED = 1 << 10
-"""Bytes of shared memory that the device takes for a block of threads."""
+"""Bytes of shared memory that the device reserves per block of threads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +91,14 @@ class Time:
 
     @property
     def bound(self) -> str:
-        """What it is bound by, in words."""
+        """Name the bottleneck."""
         if not self.parts or max(self.parts.values()) < self.launches * RATES.launch:
             return "launches"
         return max(self.parts, key=lambda name: self.parts[name])
 
 
 def of_kernel(work: Work, sheet: DataSheet, rates: Rates = RATES) -> Time:
-    """What the launches of a kernel take on a device."""
+    """Predict the time of a kernel's launches on a device."""
     launches = max(1, work.launches)
     blocks, each = work.blocks / launches, work.threads / max(1, work.blocks)
     multiprocessors = max(1.0, min(sheet.multiprocessors, blocks))
@@ -149,7 +150,7 @@ def of_kernel(work: Work, sheet: DataSheet, rates: Rates = RATES) -> Time:
 def _bytes(
     traffic: Traffic, work: Work, name: str, multiprocessors: float, sheet: DataSheet, rates: Rates
 ) -> tuple[float, float]:
-    """What all launches move of a block of memory: from the device's memory, and from its cache."""
+    """Return bytes that all launches move of a block: from device memory, and from the L2 cache."""
     had = work.memory.get(name, [])
     missed = traffic.missed * SECTOR
     if not had:
@@ -168,7 +169,7 @@ def _bytes(
 def of_run(
     found: Prediction, sheet: DataSheet, rates: Rates = RATES
 ) -> tuple[float, dict[str, Time]]:
-    """Seconds of a run on a device, and of each kernel."""
+    """Predict the seconds of a run on a device, and of each kernel."""
     times = {name: of_kernel(work, sheet, rates) for name, work in found.works.items()}
     copies = sum(2 * size / (sheet.memory * rates.copies) + rates.launch for size in found.copies)
     waits = rates.run + found.reads * rates.host_reads

@@ -1,6 +1,6 @@
-"""How far apart the cells of neighbouring lanes lie, as a formula, and where that stands in texts.
+"""Find the stride between neighbouring lanes as a formula, and its place in stages.
 
-Neighbours are in one row of the threads' numbers: where a row of indices ends, the next one begins
+Neighbours are in one row of indices: where a row ends, the next one begins
 elsewhere.
 """
 
@@ -28,14 +28,14 @@ ZERO, ONE = Poly.const(0), Poly.const(1)
 _HOLE = "\0"
 _START: Mapping[Name, Poly] = {k.THREAD: ONE, k.PLACE: ONE, k.BLOCK: ZERO, k.THREADS: ZERO}
 _DIM = re.compile(r"\(([^():{}]*): ([^():{}]*)\)")
-"""A dimension of an index function, as stages write it."""
+"""A dimension of an index function, in a stage's notation."""
 Places = list[list[int]]
-"""Parts of a line: the first character of each, from 0, and the one behind its last."""
+"""Ranges of a line: index of the first character, from 0, and the one behind the last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """How many elements the next lane's cell is behind a lane's, and what in the cell says so."""
+    """The distance in elements to the next lane's cell, and its cause in the cell's text."""
 
     elements: Poly
     """in names of the kernel's program"""
@@ -45,7 +45,7 @@ class Apart:
 
 @dataclass(slots=True)
 class _Neighbours:
-    """`more`: what the next lane has more, of those numbers of which that is known."""
+    """Finds strides. `more`: the increment of each known number from a lane to the next."""
 
     more: dict[Name, Poly]
     means: dict[Name, Poly] = field(default_factory=dict)
@@ -54,14 +54,14 @@ class _Neighbours:
     """By an access's first line."""
 
     def run(self, body: Sequence[Place]) -> None:
-        """Go through a kernel's statements in order."""
+        """Walk a kernel's statements in order."""
         for place in body:
             self.stm(place)
             for inner in place.bodies:
                 self.run(inner)
 
     def stm(self, place: Place) -> None:
-        """A statement, but for those in it."""
+        """Update the increments by a statement, without nested ones."""
         match place.stm:
             case imp.Define(name, _, value):
                 self.set(name, self.of(value))
@@ -95,20 +95,20 @@ class _Neighbours:
                 self.set(name, None)
 
     def access(self, place: Place, at: ir.SE) -> None:
-        """A cell that a statement touches."""
+        """Record the stride of an access."""
         more = self.of(at)
         if more is not None and place.lines:
             self.found[place.lines[0]] = Apart(more.subst(self.means), self.marked(at))
 
     def set(self, name: Name, more: Poly | None) -> None:
-        """What is known of a number, or that nothing is."""
+        """Set the increment of a number, or forget it."""
         self.more.pop(name, None)
         self.means.pop(name, None)
         if more is not None:
             self.more[name] = more
 
     def indices(self, dims: Sequence[tuple[Name, ir.SE]], more: Poly | None) -> None:
-        """The last index counts lanes, but one that is always 0."""
+        """Set the increments of indices: the last one counts lanes, unless it is always 0."""
         for name, size in reversed(dims):
             known = more if more in (ZERO, ONE) else None
             here = ZERO if _poly(size) == ONE else known
@@ -116,7 +116,7 @@ class _Neighbours:
             more = ZERO if here == ONE else known
 
     def of(self, se: ir.SE) -> Poly | None:
-        """What the next lane has more of an expression."""
+        """Return the increment of an expression, or None."""
         if all(self.more.get(name) == ZERO for name in free(se)):
             return ZERO
         match se:
@@ -130,7 +130,7 @@ class _Neighbours:
         return None
 
     def joined(self, op: str, se: ir.Bin, a: Poly, b: Poly) -> Poly | None:
-        """An operation, of whose operands the next lane has so much more."""
+        """Return the increment of an operation from those of its operands."""
         if op in ("+", "-"):
             return a + b if op == "+" else a - b
         if op == "*":
@@ -147,7 +147,7 @@ class _Neighbours:
         return None
 
     def marked(self, at: ir.SE) -> Places:
-        """Where the factors stand by which the cell counts lanes."""
+        """Return the ranges of the factors that multiply the lane in the cell's text."""
         whole = shown(at)
         found: Places = []
         for holed in self.holes(at, lambda part: part):
@@ -156,7 +156,7 @@ class _Neighbours:
         return sorted(found)
 
     def holes(self, se: ir.SE, within: Callable[[ir.SE], ir.SE]) -> Iterator[ir.SE]:
-        """The whole expression with a hole for each of these factors."""
+        """Yield the whole expression with a hole in place of each such factor."""
         match se:
             case ir.Conv(src, dst, arg):
                 yield from self.holes(arg, lambda part: within(ir.Conv(src, dst, part)))
@@ -172,17 +172,17 @@ class _Neighbours:
 
 
 def shown(at: ir.SE) -> str:
-    """An index, in the names of the CUDA text."""
+    """Print an index in the names of the CUDA text."""
     return show_se(at, suffix=False, spell=spelt)
 
 
 def spelt(name: Name) -> str:
-    """A name of a kernel as CUDA has it: those that the compiler made bear no mark there."""
+    """Return a kernel's name as CUDA spells it, without the compiler's mark."""
     return name if name == _HOLE else name_text(name.removeprefix(k.OWN))
 
 
 def _poly(se: ir.SE) -> Poly | None:
-    """A whole number as a polynomial, as if no arithmetic wrapped around."""
+    """Convert an integer expression to a polynomial, ignoring wrap-around."""
     match se:
         case ir.Conv(src, dst, arg) if "f" not in (src[0], dst[0]):
             return _poly(arg)
@@ -194,14 +194,14 @@ def _poly(se: ir.SE) -> Poly | None:
 
 
 def apart(kernel: k.Kernel, body: Sequence[Place]) -> Mapping[int, Apart]:
-    """The accesses of a kernel for which it is known, by their first lines in the text."""
+    """Return the known strides of a kernel's accesses, by first line in the text."""
     walk = _Neighbours({**_START, **{p.name: ZERO for p in kernel.params if not p.block}})
     walk.run(body)
     return walk.found
 
 
 def underlined(texts: Mapping[str, Text], block: Name, elements: Poly) -> Iterator[Underlined]:
-    """Where stages with memory have that stride in an index function of a block's arrays."""
+    """Find that stride in index functions of a block's arrays, in the stages with memory."""
     head, stride = f"@ {name_text(block)} -> ", {str(elements), str(-elements)}
     for stage, text in texts.items():
         for number, line in enumerate(text, 1):

@@ -1,7 +1,7 @@
-"""Where arrays lie, as plain data for pictures and tables: blocks, arrays, cells, threads.
+"""Describe memory layout as plain data for pictures and tables.
 
-Names of sizes and indices are the program's own; pictures give them values. Lists of cells are cut
-at a limit, and say so.
+It covers blocks, arrays, cells and threads. Names are the program's own; pictures give them values.
+Lists of cells are cut at a limit, and marked as incomplete.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from compiler.semantics.indices import all_indices
 from compiler.storage.blocks import made_by_call
 
 LIMIT = 4096
-"""At most so many cells, or pairs of a thread and a cell, in one answer."""
+"""The most cells, or pairs of a thread and a cell, in one answer."""
 
 
 def describe(prog: ir.Prog, called: Called = base_of) -> list[MemoryFunction]:
-    """For each function its blocks, arrays and kernels, in order of the program.
+    """Describe each function's blocks, arrays and kernels, in program order.
 
-    `called` says how names are shown.
+    `called` names them for display.
     """
     return [_function(fun, called) for fun in prog.funs]
 
@@ -62,7 +62,7 @@ def _function(fun: ir.Function, called: Called) -> MemoryFunction:
 
 
 def _params(fun: ir.Function) -> Iterator[tuple[ir.Param, Prov, ir.Stm | str]]:
-    """Every name with its type, where it comes from, and the statement or role that binds it."""
+    """Yield every name with its type, provenance, and the statement or role that binds it."""
     for param in fun.params:
         yield param, fun.prov, "parameter"
     for stm in all_stms(fun.body.stms):
@@ -87,7 +87,7 @@ def _block(param: ir.Param, kind: ir.Mem, by: ir.Stm | str, prov: Prov) -> Block
 
 
 def _count(block: Name, stm: ir.Stm) -> Poly | None:
-    """How many elements a block has that a statement makes; None if it makes none."""
+    """Return the number of elements of a block if the statement makes it; else None."""
     return stm.exp.count if isinstance(stm.exp, ir.Alloc) else made_by_call(stm).get(block)
 
 
@@ -117,7 +117,7 @@ def _kernel(stm: ir.Stm, exp: ir.SegOp) -> KernelInfo:
 
 
 def _definitions(fun: ir.Function) -> Known:
-    """What sizes and indices are defined as, so that pictures need fewer values."""
+    """Return the definitions of sizes and indices, so that pictures need fewer values."""
     known = Known()
     for stm in all_stms(fun.body.stms):
         if len(stm.pat) == 1 and stm.pat[0].type == ir.I64 and isinstance(stm.exp, ir.SE_NODES):
@@ -129,9 +129,9 @@ def _definitions(fun: ir.Function) -> Known:
 
 
 def cells(prog: ir.Prog, array: Name, values: Mapping[Name, int], limit: int = LIMIT) -> Json:
-    """Which cell of its block each element of an array is in.
+    """Map each element of an array to its cell.
 
-    Answers block, lmad (numbers), shape, cells (pairs of index and cell), first and last cell,
+    Return block, lmad (numbers), shape, cells (pairs of index and cell), first and last cell,
     complete. Raises UsageError for an unknown array, missing values and negative sizes.
     """
     fun, kind = _find(prog, array)
@@ -179,9 +179,9 @@ def _concrete(lmad: Lmad[Poly], values: Mapping[Name, int]) -> Lmad[int]:
 
 
 def threads(prog: ir.Prog, kernel: Name, values: Mapping[Name, int], limit: int = LIMIT) -> Json:
-    """Which cells each point of a kernel reads and writes, by the index functions in the program.
+    """Return the cells that each point of a kernel reads and writes, by the index functions.
 
-    `kernel` is the name of its first result. Answers space, and accesses, see `touched.touches`.
+    `kernel` is the name of its first result. Return space and accesses, see `thread_cells.touches`.
     """
     fun, stm, exp = _find_kernel(prog, kernel)
     kinds = ((param.name, param.type) for param, _, _ in _params(fun))

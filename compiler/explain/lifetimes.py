@@ -1,8 +1,8 @@
-"""How long arrays and their blocks live: for each statement which of them are needed, in bytes.
+"""Lifetimes of arrays and blocks: bytes that are live at each statement.
 
 A program point is a statement; a kernel is one point with all that it does inside, a loop's or
-branch's statements are points of their own. An array is needed from the point that makes it to the
-last one that uses it; what a loop's body uses and does not make is needed until the loop ends.
+branch's statements are points of their own. An array is live from the point that makes it to the
+last one that uses it; an array from outside that a loop's body uses is live until the loop ends.
 
 A block that comes out of a branch or a loop is one of several (its roots). Arrays in it are drawn
 in each of them, and count as the largest: `bytes` is what is needed at most.
@@ -27,21 +27,21 @@ from compiler.protocol.polynomials import names_in
 from compiler.storage.blocks import Meanings, made_by_call
 
 PROPOSED_SIZE, PROPOSED_OTHER = 100, 10
-"""Values of sizes that arguments have, and of all other names, where none are given."""
+"""Proposed values of sizes of arguments, and of all other names."""
 ONE = Poly.const(1)
 
 
 def lifetimes(
     prog: ir.Prog, values: Mapping[Name, int] | None = None, called: Called = base_of
 ) -> Json:
-    """Under `functions`, for each its name, points, blocks, arrays, symbols and totals.
+    """Return for each function its name, points, blocks, arrays, symbols and totals.
 
     A point: label, depth (of loops and branches), src. A block: name, prim, space, kind
     (`parameter` or `alloc`), bytes (text), at, until (points), per_point (allocated by every point
     of a kernel), src. An array: name, base, shape, lmad, blocks (its roots; several if it lies in
     one of them), first, last, src. With `values` also: size of each block in bytes, `live` (bytes
-    needed at each point) and `peak`: bytes and point; beside `functions` then stand the `values` of
-    all symbols, of which those that were not given are proposed. `called` says how names are shown.
+    live at each point) and `peak`: bytes and point; beside `functions` are then the `values` of
+    all symbols, proposed where none were given. `called` names them for display.
     """
     walks = [_Walk(fun, called) for fun in prog.funs]
     functions = [walk.data() for walk in walks]
@@ -82,7 +82,7 @@ class _Array:
 
 @dataclass(slots=True)
 class _Walk:
-    """One function on the way through its statements."""
+    """Walks the statements of one function."""
 
     fun: ir.Function
     called: Called
@@ -165,7 +165,7 @@ class _Walk:
         self._bind(stm.pat, stm.prov, loops, "")
 
     def _kernel(self, exp: ir.SegOp, here: int, loops: tuple[int, ...]) -> None:
-        """What a kernel makes inside: all of it at the kernel's own point."""
+        """Add all blocks that a kernel makes, at the kernel's own point."""
         times = Poly.product([bound for _, bound in exp.space.dims])
         for inner in all_stms(exp.body.stms):
             if isinstance(inner.exp, ir.Alloc):
@@ -253,11 +253,11 @@ class _Walk:
         }
 
     def _sizes(self) -> dict[Name, Poly]:
-        """The bytes of each block."""
+        """Return the bytes of each block."""
         return {b.name: b.count * BYTES[b.prim] for b in self.blocks.values()}
 
     def proposed(self) -> dict[Name, int]:
-        """A value for each symbol."""
+        """Propose a value for each symbol."""
         given = {
             name for b in self.blocks.values() if b.kind == "parameter" for name in b.count.names()
         }
@@ -267,7 +267,7 @@ class _Walk:
         }
 
     def totals(self, blocks: Iterable[Json], values: Mapping[Name, int]) -> Json:
-        """What is needed at each point and at most; each block of an answer gets its size."""
+        """Return live bytes at each point and their peak; set each block's size."""
         count = {name: max(0, size.evaluate(values)) for name, size in self._sizes().items()}
         for block in blocks:
             block["size"] = count[block["name"]]
@@ -289,7 +289,7 @@ class _Walk:
         }
 
     def _live(self, count: Mapping[Name, int]) -> list[int]:
-        """Bytes of device memory that are needed at each point."""
+        """Return bytes of device memory that are live at each point."""
         certain: list[set[Name]] = [set() for _ in self.points]
         either: list[dict[Name, tuple[Name, ...]]] = [{} for _ in self.points]
         for block in self.blocks.values():
@@ -343,7 +343,7 @@ def _array(array: _Array, called: Called) -> Json:
 
 
 def label(stm: ir.Stm, end: str = "") -> str:
-    """A statement in a few words: what it binds, and what kind of statement it is.
+    """Describe a statement in a few words: its names and its kind.
 
     A loop or branch binds at its end.
     """

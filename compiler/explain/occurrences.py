@@ -1,7 +1,7 @@
-"""What a stage's text has of an expression of the source: the lines that come from it.
+"""Find the lines of a stage's text that come from an expression of the source.
 
 The page finds them by itself in the texts that it has (`linesFor` in `static/src/spans.ts`, by the
-same rules); of the other stages it asks.
+same rules), and sends requests for other stages.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from compiler.base.text import Text
 from compiler.protocol.editing import Occurrence
 
 MOST_AROUND = 60
-"""More lines than these that hold a place say nothing about it."""
+"""If more lines than these enclose a place, none is shown."""
 _WORD = re.compile(r"\w", re.ASCII)
 _Place = list[int | str]
 
 
 @dataclass(slots=True)
 class _Lines:
-    """Lines from the same places: how many, and the first, or the first that has a word."""
+    """Lines of one provenance: their number, and the first one, preferably with a word."""
 
     count: int
     line: int
@@ -31,7 +31,7 @@ class _Lines:
 
 
 class Index:
-    """The lines of a text by the places that they come from; much smaller than the text."""
+    """Lines of a text by provenance; much smaller than the text."""
 
     __slots__ = ("_lines",)
 
@@ -48,12 +48,12 @@ class Index:
                 known.line, known.text, known.has_word = number, line.text.strip(), True
 
     def places(self) -> Iterable[_Place]:
-        """All places that lines come from; some several times."""
+        """Yield all places that lines come from; some several times."""
         for prov in self._lines:
             yield from user_spans(prov)
 
     def occurrence(self, place: _Place) -> Occurrence:
-        """What the text has of a place."""
+        """Return the lines from a place."""
         of, shared, around = [], [], []
         for prov, lines in self._lines.items():
             src = user_spans(prov)
@@ -76,7 +76,7 @@ def _first(found: list[_Lines]) -> str:
 
 
 def _contains(outer: _Place, inner: _Place) -> bool:
-    """Whether the place `outer` holds all of `inner`."""
+    """Return True if the place `outer` contains `inner`."""
     if outer[4:] != inner[4:]:
         return False
     return tuple(outer[:2]) <= tuple(inner[:2]) and tuple(inner[2:4]) <= tuple(outer[2:4])

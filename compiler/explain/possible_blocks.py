@@ -1,7 +1,7 @@
-"""The blocks that an array inside of a kernel may lie in, where branches and loops hand them on.
+"""Find the blocks that an array inside a kernel may lie in, through branches and loops.
 
-A loop carries a block with numbers that the array's index function is about: a row of an argument
-in the first round, what the last round has made in all others. Where the block comes from outside,
+A loop carries a block with parameters of the array's index function: a row of an argument
+in the first iteration, later on a block of the previous one. Where the block comes from outside,
 and the numbers are those that the loop begins with or a branch gives, the cells are known.
 """
 
@@ -16,15 +16,15 @@ from compiler.ir import nodes as ir
 
 Numbers = Mapping[Name, Poly]
 Way = tuple[Name, Numbers | None]
-"""A block, and the numbers that are handed on with it; None if an earlier round made these."""
+"""A block, and the parameters passed with it; None if an earlier iteration made them."""
 Cells = Lmad[Poly] | None
 
 
 class Ways:
-    """What names of blocks stand for that branches and loops bind."""
+    """The blocks that each block variable of branches and loops may stand for."""
 
     def __init__(self, stms: Iterable[ir.Stm], number: Callable[[ir.SE], Poly]) -> None:
-        """`stms`: all of a kernel. `number`: a number as a polynomial, if need be under a name."""
+        """`stms`: all of a kernel. `number`: converts to a polynomial, if need be to a new name."""
         self._ways: dict[Name, list[Way]] = {}
         for stm in stms:
             match stm.exp:
@@ -53,9 +53,9 @@ class Ways:
                 self._ways.setdefault(param.name, []).append((str(value), numbers))
 
     def of(self, block: Name, cells: Cells) -> Iterator[tuple[Name, Cells]]:
-        """The blocks that an array may lie in, if not the one that its type names, with its cells.
+        """Yield the blocks that an array may lie in, if its type names a variable, with its cells.
 
-        They are None where they are numbers of an earlier round.
+        Cells are None where they depend on an earlier iteration.
         """
         todo = [(block, cells)] if block in self._ways else []
         seen = set(todo)

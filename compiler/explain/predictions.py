@@ -1,6 +1,6 @@
-"""What a run of a CUDA program would cost, kernel by kernel.
+"""Predict the cost of a run of a CUDA program, kernel by kernel.
 
-The host's program is run over a device that has no memory, only sizes, and notes what it launches.
+The host's program runs on a mock device, which has sizes but no memory and records launches.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from compiler.ir.values import Value
 from compiler.runtime.cuda_device import Device, about
 
 MOST_LAUNCHES = 4096
-"""Of a kernel with more launches that differ, so many are looked at, and stand for the others."""
+"""Of a kernel with more distinct launches, so many are sampled."""
 SECONDS = 5.0
-"""At most as long the host's program is followed."""
+"""Seconds after which the host's program is stopped."""
 LONG = "the host launches more than can be followed in {:g} s: they are counted up to there"
 
 
 class _Unknown:
-    """A number that the host reads from the device. What is computed from it is unknown as well."""
+    """A number that the host reads from the device; results computed from it are unknown too."""
 
     def _same(self, *_: Any) -> _Unknown:
         return self
@@ -60,11 +60,11 @@ class _Unknown:
 
 
 class _Stops(Exception):
-    """What the host does next depends on data."""
+    """The host's control flow depends on data."""
 
 
 class _Types:
-    """NumPy's types, over which what is unknown stays so."""
+    """NumPy's types, lifted to unknown numbers."""
 
     def __getattr__(self, name: str) -> Callable[[Any], Any]:
         kind = getattr(np, name)
@@ -72,13 +72,13 @@ class _Types:
 
 
 _Launched = tuple[int, int, tuple[tuple[Name, Any], ...]]
-"""Blocks of threads, threads of each, and the whole numbers that a launch is given."""
+"""Blocks of threads, threads per block, and the integer arguments of a launch."""
 
 
 class _Differing:
-    """The launches of a kernel that differ, with how often there are such; of many some by chance.
+    """The distinct launches of a kernel with their counts; a random sample if there are many.
 
-    It is a fair choice: in loops in loops, each some'th launch may be the first of its loop.
+    Random, since in nested loops every n-th launch may be the first of its loop.
     """
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class _Differing:
         self._chance = random.Random(1)
 
     def add(self, launch: _Launched) -> None:
-        """One more."""
+        """Add a launch."""
         self._total += 1
         if launch in self.found:
             self.found[launch] += 1
@@ -104,20 +104,20 @@ class _Differing:
         self.found[launch] = 1
 
     def weighted(self) -> Iterator[tuple[_Launched, float]]:
-        """The launches that are looked at, with how many each stands for."""
+        """Yield the sampled launches with their weights."""
         weight = self._total / max(1, sum(self.found.values()))
         for launch, times in self.found.items():
             yield launch, times * weight
 
     @property
     def all_found(self) -> bool:
-        """Whether none stands for others."""
+        """Return True if nothing was sampled."""
         return self._differ <= MOST_LAUNCHES
 
 
 @dataclass(eq=False, slots=True)
 class _Block:
-    """A block of memory: nothing but its size and that of an element, in bytes."""
+    """A block of memory: only its size and that of an element, in bytes."""
 
     bytes: int
     each: int
@@ -125,47 +125,47 @@ class _Block:
 
 @dataclass(slots=True)
 class Work:
-    """What the launches of a kernel do, all together."""
+    """The work of all launches of a kernel."""
 
     launches: int = 0
     blocks: int = 0
     """of threads"""
     threads: int = 0
-    """of all of them"""
+    """in total"""
     shared: int = 0
-    """bytes that a block of threads has, at most"""
+    """bytes of a block of threads, at most"""
     spent: Spent = field(default_factory=Spent)
     memory: dict[Name, list[tuple[int, int]]] = field(default_factory=dict)
-    """By block of memory, for each launch: its bytes, and those of all blocks that kernels have had
-    since a kernel had this one; of a block that none has had, -1."""
+    """By block, for each launch: its bytes, and the reuse distance: bytes of all blocks used
+    since; -1 for the first use."""
 
 
 class _Planned(Device):
-    """A device that notes what would be launched."""
+    """A mock device that records launches."""
 
     def __init__(self, described: Plain, kernels: Mapping[str, k.Kernel], effort: Effort) -> None:
         self.about = described
         self.effort = effort
         self.described = kernels
         self.launches: list[tuple[str, int]] = []
-        """By kernel and blocks of threads, in order."""
+        """Kernel and blocks of threads, in order."""
         self.differ: dict[str, _Differing] = {}
         self.works: dict[str, Work] = {}
         self.thresholds: Mapping[str, int] = {}
         self.compared: dict[str, list[int]] = {}
         """By threshold, the amounts that were compared with it."""
         self.reads = 0
-        """How often the host waits for a number."""
+        """Number of times that the host waits for a value."""
         self.copies: list[int] = []
-        """Bytes of the copies that the host has the device make."""
+        """Bytes of device copies that the host requests."""
         self._recent: dict[_Block, None] = {}
 
     def alloc(self, count: int, prim: Prim, site: int) -> Any:
-        """A block."""
+        """Make a block."""
         return self.part(count, prim)
 
     def part(self, count: int, prim: Prim) -> Any:
-        """A block for partial results."""
+        """Make a block for partial results."""
         count = 0 if isinstance(count, _Unknown) else int(count)
         return _Block(count * BYTES[prim], BYTES[prim])
 
@@ -180,7 +180,7 @@ class _Planned(Device):
         most: int = 0,
         shared: int = 0,
     ) -> Callable[..., None]:
-        """A launch, with how many blocks of threads it has, and how many threads each."""
+        """Record a launch, with its blocks of threads and threads per block."""
         count = blocks_for(points, blocks)
 
         def start(*arguments: Any) -> None:
@@ -197,7 +197,7 @@ class _Planned(Device):
     def _note(
         self, name: str, blocks: int, threads: int, shared: int, given: Sequence[Any]
     ) -> None:
-        """A launch as a part of its kernel's work."""
+        """Add a launch to its kernel's work."""
         work = self.works.setdefault(name, Work())
         work.launches += 1
         work.blocks += blocks
@@ -212,7 +212,7 @@ class _Planned(Device):
             self._recent[block] = None
 
     def _distance(self, block: _Block) -> int:
-        """Bytes of the blocks that kernels have had since one had this one, with it."""
+        """Return the reuse distance of a block in bytes, itself included; -1 for the first use."""
         if block not in self._recent:
             return -1
         total = 0
@@ -223,14 +223,14 @@ class _Planned(Device):
         return total
 
     def rounds(self, count: int, turning: object, numbered: bool = False) -> Iterator[int]:
-        """All of them are planned."""
+        """Plan all iterations."""
         yield from range(count)
 
     def check(self) -> None:
-        """No check fails."""
+        """Pass: no check fails."""
 
     def reached(self, threshold: str, amount: Any) -> bool:
-        """Whether an amount of parallelism, which has to be known, reaches a threshold."""
+        """Return True if a known amount of parallelism reaches a threshold."""
         found = int(amount)
         amounts = self.compared.setdefault(threshold, [])
         if found not in amounts:
@@ -238,27 +238,27 @@ class _Planned(Device):
         return found >= self.thresholds[threshold]
 
     def sure(self, count: Any) -> Any:
-        """A number of rounds, which is right."""
+        """Return a number of iterations as it is."""
         return count
 
     def read(self, *cells: tuple[Any, int]) -> Any:
-        """Nobody knows."""
+        """Return unknown values."""
         self.reads += 1
         return [_Unknown() for _ in cells] if len(cells) > 1 else _Unknown()
 
     def write(self, block: Any, at: int, value: Any) -> None:
-        """Nothing is there."""
+        """Do nothing: there is no memory."""
 
     def copy(self, dest: Any, to: int, source: Any, start: int, count: int) -> None:
-        """Nothing is there."""
+        """Record the bytes of a copy."""
         self.copies.append(0 if isinstance(count, _Unknown) else int(count) * dest.each)
 
 
 @dataclass(slots=True)
 class Prediction:
-    """The launches of a run, and what accesses cost by their lines in the text.
+    """The launches of a run, and the cost of accesses by their lines in the text.
 
-    `because` says why there may be more launches.
+    `because` explains why there may be more launches.
     """
 
     launches: list[tuple[str, int]] = field(default_factory=list)
@@ -272,7 +272,7 @@ class Prediction:
 
 
 def kernels_of(prog: imp.ImpProg, text: Text) -> dict[str, tuple[k.Kernel, tuple[Place, ...]]]:
-    """The kernels of a program by name, with their statements."""
+    """Return the kernels of a program by name, with their statements."""
     launches = (s for f in prog.funs for s in whole(f.body) if isinstance(s, k.Launch))
     return {s.kernel.name: (s.kernel, places(text, s.kernel)) for s in launches}
 
@@ -286,10 +286,10 @@ def predict(
     thresholds: Mapping[str, int] = MappingProxyType({}),
     effort: Effort | None = None,
 ) -> Prediction:
-    """What a run costs for arrays of these shapes, and these numbers in between.
+    """Predict the cost of a run for arrays of these shapes and these numbers.
 
-    `thresholds`: of a text in which comparisons with them ask the device. Raises TooMuch if that
-    takes more than the `effort` that is left.
+    `thresholds`: for a text in which comparisons call the device. Raises TooMuch if it
+    takes more than the `effort` left.
     """
     effort = effort or Effort()
     code = plain(text)
@@ -334,7 +334,7 @@ def predict(
 
 
 def _numbers(kernel: k.Kernel, arguments: Sequence[Any]) -> tuple[tuple[Name, Any], ...]:
-    """The whole numbers that a launch is given, as far as they are known."""
+    """Return the known integer arguments of a launch."""
     return tuple(
         (param.name, given)
         for param, given in zip(kernel.params, arguments, strict=True)

@@ -1,22 +1,22 @@
-"""Reaching definitions in IMP and in kernels: which statement has written last what another reads.
+"""Reaching definitions in IMP and kernels: the last writer of everything read.
 
-Each body has a graph of its own, whose vertices are its statements; what is inside of one of them
-counts as done by it. A source of an edge is a vertex of the same body, or the name under which
-something came from outside of it.
+Each body has a graph of its own, whose vertices are its statements; nested statements
+count as part of them. A source of an edge is a vertex of the same body, or the name under which
+a value entered it from outside.
 
-Note [Last writers]. A block is one thing: who writes some of its cells takes it from those who have
-written before, and is the last writer from then on. So a cell's last writer reaches who reads the
-cell by a path, and the block's last writer by an edge. A kernel, and a copy, writes its blocks
-also where it has no points; a loop or branch that may leave a block as it was adds itself to its
-last writers. Of more than MOST writers the latest stands for all: it takes the block from them.
+Note [Last writers]. A block is one value: a writer of some cells takes it from its earlier writers,
+and is the last writer from then on. So a cell's last writer reaches a reader of the cell by a path,
+and the block's last writer by an edge. A kernel, and a copy, writes its blocks also if it has no
+points; a loop or branch that may leave a block unchanged adds itself to its last writers. If there
+are more than MOST writers, the latest stands for all: it takes the block from them.
 
-Note [Variables of blocks]. Which variables may be, or surely are, other names of a block is told
-anew behind every statement that gives a block another name. What is written under one name is
-written under the others; a name that is free again has none.
+Note [Aliases of blocks]. The variables that may, or must, alias a block are recomputed
+after every statement that aliases a block. A write under one name is
+a write under the others; a freed name has no aliases.
 
-Note [Threads]. No thread reads what another one writes (no race) but behind a barrier, to which all
-come, so that the text between the two is a path as any other; or by atomic operations, under locks
-and in histograms: of these blocks each thread has what others have written.
+Note [Threads]. A thread reads another one's writes (no race) only after a barrier, which all reach,
+so that the text between the two is a path like any other; or by atomic operations, under locks and
+in histograms: in these blocks each thread sees the writes of others.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ from compiler.ir.nodes import SE, Array, Lit, Mem
 from compiler.ir.sizes import poly_of
 
 MOST = 8
-"""Last writers that are told apart."""
+"""The most last writers that are told apart."""
 RESULTS = -1
-"""The target of what outlives a body."""
+"""The target of values that outlive a body."""
 Source = int | Name
-"""A vertex; `~vertex` of the round before, or of another thread; or a name from outside."""
+"""A vertex; `~vertex` of the previous iteration, or of another thread; or a name from outside."""
 Sources = frozenset[Source]
 How = Literal["read", "written"]
 Names = dict[Name, dict[Name, bool]]
-"""For each block its other names; whether they surely are."""
+"""For each block its aliases; True for a must-alias."""
 
 
 class Edge(NamedTuple):
-    """A value or block on its way; `how`: whether `target` reads it, or only writes into it."""
+    """A value or block on its way; `how`: `target` reads it, or only writes into it."""
 
     source: Source
     target: int
@@ -61,33 +61,33 @@ class Edge(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Reaching:
-    """A body: its statements, and the bodies that each of them has."""
+    """A body: its statements, and the bodies nested in each."""
 
     where: str
     prov: Prov
     bytes: MutableMapping[Name, Poly | None]
-    """of blocks, None where it is not known"""
+    """of blocks, None where it is unknown"""
     blocks: set[Name]
     stms: list[Any] = field(default_factory=list)
     inside: dict[int, list[Reaching]] = field(default_factory=dict)
     edges: dict[Edge, None] = field(default_factory=dict)
     moved: int = 0
-    """statements that are no vertices: they give blocks other names, or wait"""
+    """number of statements that are no vertices: they alias blocks, or wait"""
 
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What a body has done: by name who wrote it last, what it takes from outside, and writes."""
+    """The effect of a body: last writers by name, uses of outside names, and writes."""
 
     last: Mapping[Name, Sources]
     takes: Mapping[Name, How]
     written: Iterable[Name]
     together: Mapping[Name, Sources]
-    """what its threads write and see of each other, also of blocks of the body itself"""
+    """blocks that its threads write and see from each other, also of the body itself"""
 
 
 def graph_of(fun: imp.ImpFun) -> Reaching:
-    """The graph of a function of the host, with all bodies inside; a call is one vertex of it."""
+    """Build the graph of a host function, with all nested bodies; a call is one vertex."""
     sizes: dict[Name, Poly | None] = {}
     blocks = {one.name for one in fun.params if isinstance(one.type, Mem)}
     for one in fun.inputs:
@@ -107,7 +107,7 @@ def graph_of(fun: imp.ImpFun) -> Reaching:
 
 
 def scalars(*ses: SE) -> list[Name]:
-    """The variables of expressions."""
+    """Return the variables of expressions."""
     uses = StmUses(imp.MapWork())
     uses.ses(ses)
     return list(uses.scalars)
@@ -115,7 +115,7 @@ def scalars(*ses: SE) -> list[Name]:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A body that has been gone through: other names and last writers before it, and behind it."""
+    """A body that has been analysed: aliases and last writers before and after it."""
 
     entry: Names
     start: dict[Name, Sources]
@@ -128,7 +128,7 @@ _Known = dict[int, _Kept]
 
 
 class _Body:
-    """Goes once through the statements of a body."""
+    """Walks the statements of a body once."""
 
     def __init__(
         self, graph: Reaching, last: Mapping[Name, Sources], names: Names, known: _Known
@@ -142,7 +142,7 @@ class _Body:
         self.count = self.moved = 0
 
     def run(self, work: Callable[[_Body], None]) -> _Done:
-        """All that the body does."""
+        """Analyse the body; return its effect."""
         work(self)
         self.graph.moved = self.moved
         written = [name for name in self.written if name not in self.local]
@@ -157,18 +157,18 @@ class _Body:
     # --- who has written what ----------------------------------------------------------------
 
     def writers(self, name: Name) -> Sources:
-        """Who may have written it last."""
+        """Return the possible last writers of a name."""
         return self.last[name] if name in self.last else frozenset((name,))
 
     def take(self, name: Name, target: int, how: How = "read") -> None:
-        """It goes from its last writers to a vertex."""
+        """Add edges from the last writers of a name to a vertex."""
         for source in self.writers(name):
             self.graph.edges[Edge(source, target, name, how)] = None
             if isinstance(source, str) and target != RESULTS and self.takes.get(source) != "read":
                 self.takes[source] = how
 
     def write(self, name: Name, vertex: int) -> None:
-        """A vertex writes cells of a block."""
+        """Make a vertex the last writer of a block."""
         self.take(name, vertex, "written")
         self.last[name] = frozenset((vertex,))
         self.written[name] = None
@@ -177,7 +177,7 @@ class _Body:
             self.last[other] = self.few(other, vertex, both)
 
     def few(self, name: Name, vertex: int, found: set[Source]) -> Sources:
-        """Not more writers than are told apart."""
+        """Limit the set of writers to MOST."""
         if len(found) <= MOST:
             return frozenset(found)
         for source in found - {vertex}:
@@ -187,12 +187,12 @@ class _Body:
         return frozenset((vertex,))
 
     def define(self, name: Name, vertex: int) -> None:
-        """A vertex gives a scalar a value."""
+        """Make a vertex the definition of a scalar."""
         self.last[name] = frozenset((vertex,))
         self.written[name] = None
 
     def fresh(self, name: Name, vertex: int, size: Poly | None, prim: Prim) -> None:
-        """A vertex makes a block."""
+        """Make a vertex the allocation of a block."""
         self.local.add(name)
         self.graph.blocks.add(name)
         self.unname(name)
@@ -201,14 +201,14 @@ class _Body:
         self.last[name] = frozenset((vertex, *others))
 
     def unname(self, name: Name) -> None:
-        """It is no other block's name any more."""
+        """Remove a name from all aliases."""
         for other in self.names.pop(name, {}):
             del self.names[other][name]
             if not self.names[other]:
                 del self.names[other]
 
     def rename(self, name: Name, block: Name) -> None:
-        """A variable gets a block."""
+        """Alias a variable to a block."""
         self.moved += 1
         if name == block:
             return
@@ -225,12 +225,12 @@ class _Body:
     # --- statements --------------------------------------------------------------------------
 
     def stms(self, stms: imp.Stms) -> None:
-        """Statements in order."""
+        """Analyse statements in order."""
         for stm in stms:
             self.stm(stm)
 
     def stm(self, stm: imp.Stm) -> None:
-        """One statement."""
+        """Analyse one statement."""
         match stm:
             case k.Scope():
                 self.stms(stm.body)
@@ -273,7 +273,7 @@ class _Body:
                 self.vertex(stm)
 
     def call(self, stm: imp.Call) -> None:
-        """A call: a vertex that makes all that it gives."""
+        """Analyse a call: a vertex that makes all its results."""
         number = self.vertex(stm)
         for name in stm.gone:
             self.unname(name)
@@ -283,7 +283,7 @@ class _Body:
                 self.fresh(one.name, number, None, one.type.prim)
 
     def begin(self, stm: Any) -> tuple[int, StmUses]:
-        """A vertex that takes what the statement itself reads."""
+        """Add a vertex with edges for the statement's own reads."""
         graph, number = self.graph, self.count
         self.count += 1
         if number == len(graph.stms):
@@ -295,21 +295,21 @@ class _Body:
         return number, uses
 
     def end(self, number: int, uses: StmUses) -> None:
-        """What a vertex writes."""
+        """Record the writes of a vertex."""
         for name in uses.written:
             self.write(name, number)
         for name in uses.bound:
             self.define(name, number)
 
     def vertex(self, stm: Any) -> int:
-        """A statement without others in it."""
+        """Add the vertex of a statement without nested ones."""
         number, uses = self.begin(stm)
         self.local |= defined(stm)
         self.end(number, uses)
         return number
 
     def nested(self, stm: Any) -> None:
-        """Branches, loops, and what is done at once."""
+        """Analyse branches, loops and atomic sections."""
         number, uses = self.begin(stm)
         match stm:
             case imp.If(_, then, orelse):
@@ -344,7 +344,7 @@ class _Body:
                 self.end(number, uses)
 
     def kernel(self, stm: imp.Kernel | k.Launch) -> None:
-        """A kernel: what each point, or each thread, runs."""
+        """Analyse a kernel by the body of each point, or of each thread."""
         number, _ = self.begin(stm)
         work: imp.Work = imp.MapWork()
         local: tuple[Name, ...] = k.IDS
@@ -367,7 +367,7 @@ class _Body:
         self.behind(number, [done], surely=True)
 
     def combine(self, stm: Any, of: imp.Fold | imp.Histogram) -> None:
-        """A point's values go into results or bins, by an operator that is a body."""
+        """Analyse an operator's body, which combines a point's values into results or bins."""
         number, uses = self.begin(stm)
         op = of.op
         if op.body:
@@ -391,10 +391,10 @@ class _Body:
         words: str = "",
         work: Callable[[_Body], None] | None = None,
     ) -> _Done:
-        """A body of a vertex, once or (`rounds`) until nothing new comes around.
+        """Analyse a body of a vertex, once or (`rounds`) to a fixed point.
 
-        What it does is told relative to what is outside, so that it is the same wherever blocks
-        have the same other names.
+        Its effect is relative to outside names, so that it is the same wherever blocks
+        have the same aliases.
         """
         graph = self.inside(stm, vertex, part, words)
         entry, start = _copy(self.names), dict[Name, Sources]()
@@ -428,7 +428,7 @@ class _Body:
         return done
 
     def inside(self, stm: Any, vertex: int, part: int, words: str) -> Reaching:
-        """The graph of a body that a vertex has."""
+        """Return the graph of a nested body of a vertex."""
         bodies = self.graph.inside.setdefault(vertex, [])
         if part == len(bodies):
             sizes = self.graph.bytes
@@ -440,9 +440,9 @@ class _Body:
     def behind(
         self, vertex: int, done: Sequence[_Done], skips: bool = False, surely: bool = False
     ) -> None:
-        """A vertex has done what one of its bodies does, or (`skips`) nothing.
+        """Apply to a vertex the effect of one of its bodies, or (`skips`) of none.
 
-        `surely`: it counts as the last writer of all that its text writes.
+        `surely`: it is the last writer of everything that its text writes.
         """
         for one in done:
             self.together.update(dict.fromkeys(one.together))
@@ -470,7 +470,7 @@ class _Body:
         self.written |= written
 
     def filled(self, name: Name) -> set[Source]:
-        """Its last writers, but not those who made the block with any contents."""
+        """Return its last writers, without allocations of undefined contents."""
         stms = self.graph.stms
         return {
             one
@@ -480,7 +480,7 @@ class _Body:
 
 
 def _around(name: Name, of: Sources, start: Mapping[Name, Sources]) -> Sources:
-    """Who may have written something before a round: as before the one before it, or in that."""
+    """Return writers before an iteration: those before the loop, and of previous iterations."""
     found: set[Source] = {name, *start.get(name, ())}
     for one in of:
         if isinstance(one, int):
@@ -495,7 +495,7 @@ def _copy(names: Names) -> Names:
 
 
 def _joined(several: Sequence[Names]) -> Names:
-    """What may be other names in one of several places; surely where they are in all."""
+    """Join aliases of several paths; must-aliases are those of all paths."""
     found: Names = {}
     for one in several:
         for name, others in one.items():

@@ -1,8 +1,8 @@
-"""What places of the source cost, worst first, out of what the compiler has told of them.
+"""Rank the costs of places in the source, from the records of the compiler.
 
-Four things are told elsewhere at length: attempts to build in place, accesses of kernels, checks of
-indices, remarks. Here each becomes a few words with a number, so that they can be compared. A
-number is told if its names have values; where one is not known, the words say so.
+Four kinds of records are shown elsewhere in full: attempts to build in place, accesses of kernels,
+bounds checks, remarks. Here each becomes a few words with a number, so that they can be compared. A
+number is given if its names have values; otherwise the words say that it is unknown.
 """
 
 from __future__ import annotations
@@ -35,28 +35,29 @@ _SAVED = "bytes not written"
 _VERBS = {"reads": "fetches", "writes": "writes to", "both": "updates"}
 _AT_RUN_TIME = "Checked when the program runs."
 _MENDING = "coalesce"
-"""What switches begin with that let neighbours find their elements together."""
+"""Prefix of the switches that coalesce accesses."""
 MUCH = 1.5
-"""Times the fewest sectors from which on it is told: rows may begin in the middle of a sector."""
+"""Multiple of the fewest sectors from which on a cost is reported: rows may begin within a sector.
+"""
 Sizes = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What the compiler has told of a program."""
+    """The compiler's records on a program."""
 
     attempts: Sequence[Json]
     accesses: Sequence[WarpAccess]
     checks: Sequence[Access]
     remarks: Sequence[Remark]
     repeated: frozenset[int]
-    """numbers of the attempts whose statement stands in a loop"""
+    """numbers of the attempts whose statement is in a loop"""
     is_for_gpu: bool
     disabled: frozenset[str]
 
 
 def source_costs(told: Gathered, sizes: Sizes) -> list[SourceCost]:
-    """Costs, worst first, then what was saved, most first; what is the same is told once."""
+    """Return costs, worst first, then savings, most first; equal ones are merged."""
     each = (
         *(_of_attempt(one, told, sizes) for one in told.attempts),
         *_worst(_of_access(one, told.disabled) for one in told.accesses),
@@ -71,7 +72,7 @@ def source_costs(told: Gathered, sizes: Sizes) -> list[SourceCost]:
 
 
 def _together(alike: Sequence[SourceCost]) -> SourceCost:
-    """The same, several times."""
+    """Merge equal costs into one, with their count."""
     count, first = len(alike), alike[0]
     if count == 1:
         return first
@@ -80,7 +81,7 @@ def _together(alike: Sequence[SourceCost]) -> SourceCost:
 
 
 def _worst(each: Iterable[SourceCost | None]) -> list[SourceCost]:
-    """Of the accesses of a place those that waste most stand for all."""
+    """Merge the accesses of a place into the most wasteful one."""
     found: dict[str, SourceCost] = {}
     for one in each:
         if one is None:
@@ -96,13 +97,13 @@ def _worst(each: Iterable[SourceCost | None]) -> list[SourceCost]:
 
 
 def _rank(one: SourceCost, is_for_gpu: bool) -> tuple[bool, bool, bool, int, int]:
-    """What has a number comes first, and of that what the chosen machine pays."""
+    """Sort key: costs with a number first, and among these the chosen target's."""
     kind, elsewhere = one["kind"], one["pane"] == "warps" and not is_for_gpu
     return kind in GAINS, not one["bytes"], elsewhere, -one["bytes"], _ORDER.index(kind)
 
 
 def repeated(prog: Prog, attempts: Iterable[Json]) -> frozenset[int]:
-    """The attempts whose array is put into its place by statements of loops alone.
+    """Return the attempts whose array is copied only by statements in loops.
 
     `prog` is the program after the attempts, in which that statement still names the array.
     """
@@ -120,7 +121,7 @@ _NESTED = (Loop,)
 
 
 def _with_loops(stms: Sequence[Stm], in_loop: bool) -> Iterator[tuple[Stm, bool]]:
-    """All statements, and whether they stand in a loop."""
+    """Yield all statements, with True for those in a loop."""
     for stm in stms:
         yield stm, in_loop
         for child in children(stm.exp):
@@ -131,7 +132,7 @@ def _with_loops(stms: Sequence[Stm], in_loop: bool) -> Iterator[tuple[Stm, bool]
 
 
 def _of_attempt(one: Json, told: Gathered, sizes: Sizes) -> SourceCost | None:
-    """What is copied or allocated since an array is not built in its place, or not any more."""
+    """Describe the bytes copied or allocated, or saved, by an attempt to build in place."""
     copied = one["copied"]
     amounts = copied or one["allocated"]
     if not amounts:
@@ -165,7 +166,7 @@ def _fix_of(one: Json) -> Remedy | None:
 
 
 def _of_access(one: WarpAccess, disabled: frozenset[str]) -> SourceCost | None:
-    """Sectors beyond the fewest; where their number depends on data, that."""
+    """Describe the wasted sectors of an access, or that their number depends on data."""
     counts, because = one["predicted"], one["because"]
     if one["shared"] or not one["src"]:
         return None
@@ -194,7 +195,7 @@ def _of_access(one: WarpAccess, disabled: frozenset[str]) -> SourceCost | None:
 
 
 def _of_a_warp(one: WarpAccess) -> tuple[str, str]:
-    """Sectors of a request, and how many would do: of a whole warp that wastes, or on average."""
+    """Return the sectors of a request and the fewest: of a wasteful full warp, or on average."""
     for sample in one["samples"]:
         lanes = sample["lanes"]
         if min(lanes) >= 0:
@@ -209,7 +210,7 @@ def _of_a_warp(one: WarpAccess) -> tuple[str, str]:
 
 
 def _apart(one: WarpAccess) -> str:
-    """What sets neighbouring lanes apart, in a sentence."""
+    """Explain the distance of neighbouring lanes in a sentence."""
     elements = one["stride"]["elements"] if "stride" in one else ""
     array = base_of(one["array"]).removesuffix("_mem")
     if elements in ("", "0", "1"):
@@ -244,7 +245,7 @@ def _of_check(one: Access) -> SourceCost:
 
 
 def _of_remark(one: Remark, sizes: Sizes) -> SourceCost | None:
-    """What is not stored any more by a fusion, and what another rule has missed."""
+    """Describe the array that a fusion saves, or the missed rewrite of another rule."""
     if one["attempt"] is not None:
         return None
     if one["kind"] == "missed":
@@ -273,7 +274,7 @@ def _cost(
     fix: Remedy | None = None,
     short: str = "",
 ) -> SourceCost:
-    """A cost; `of`: the attempt or remark that tells of it."""
+    """Make a cost; `of`: the attempt or remark that it comes from."""
     of = of or {}
     return {
         "kind": kind,
@@ -293,7 +294,7 @@ def _cost(
 
 
 def _bytes_of(amount: Any, called: Mapping[str, str], sizes: Sizes) -> tuple[str, int]:
-    """An amount in words, and for ranking: of a name without a value, with what is proposed."""
+    """Render an amount, and estimate it for ranking; proposed values replace missing ones."""
 
     def spell(name: str) -> str:
         return called.get(name, base_of(name))
@@ -302,7 +303,7 @@ def _bytes_of(amount: Any, called: Mapping[str, str], sizes: Sizes) -> tuple[str
 
 
 def _evaluated(text: str, sizes: Sizes) -> tuple[str, int]:
-    """The same of an amount that is written out."""
+    """Render and estimate an amount given as text."""
     plain = text.removesuffix(" B").removesuffix(" bytes")
     try:
         return _words(Reader().poly(plain), plain, str, sizes)
@@ -320,7 +321,7 @@ def _words(amount: Poly, text: str, spell: Callable[[str], str], sizes: Sizes) -
 
 
 def _written(formula: str) -> str:
-    """As one writes by hand: `4·n²`."""
+    """Typeset a formula: `4·n²`."""
     squared = re.sub(r"\*\*(\d)", lambda power: power[1].translate(_RAISED), formula)
     return squared.replace("*", "·")
 
@@ -329,7 +330,7 @@ _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def in_bytes(count: int) -> str:
-    """`400 B`, `1.20 kB`, as pictures have it."""
+    """Format bytes as `400 B`, `1.20 kB`, like the pictures."""
     for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if count >= size:
             return f"{count / size:.3g} {unit}"

@@ -1,4 +1,4 @@
-"""What the warps of a kernel's launches do, added up: what its time is told from."""
+"""The total work of a kernel's warps, from which its time is predicted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from compiler.codegen.kernels import nodes as k
 from compiler.explain.instructions import NONE, Instructions
 
 KEPT = 64
-"""Sectors of a block of memory that a warp has at hand in the first cache."""
+"""Sectors of a block that the L1 cache keeps for a warp."""
 TWICE = 2
 """An exchange reads the cell, and compares it when it writes."""
 
@@ -25,12 +25,12 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(slots=True)
 class Traffic:
-    """What warps ask of a block of the device's memory."""
+    """The requests of warps for a block of device memory."""
 
     requests: float = 0
     sectors: float = 0
     missed: float = 0
-    """sectors that a warp has not had a short while ago"""
+    """sectors that miss the warp's part of the L1 cache"""
     atomic: float = 0
     """of threads"""
 
@@ -41,7 +41,7 @@ class Spent:
 
     instructions: Instructions = field(default_factory=NONE.copy)
     unsure: float = 0
-    """instructions of which it is not known how often they are carried out"""
+    """instructions with an unknown execution count"""
     barriers: float = 0
     """of warps"""
     passes: float = 0
@@ -51,7 +51,7 @@ class Spent:
     traffic: dict[Name, Traffic] = field(default_factory=dict)
 
     def carry_out(self, stm: imp.Stm, takes: Instructions | None, warps: float, sure: bool) -> None:
-        """A statement that takes so many instructions of a warp; `sure`: that often."""
+        """Add the execution of a statement; `sure`: the count is exact."""
         if takes is not None:
             self.instructions += warps * takes
             if not sure:
@@ -60,7 +60,7 @@ class Spent:
             self.barriers += warps
 
     def share(self, stm: imp.Stm, passes: float, lanes: float) -> None:
-        """A request for cells of shared memory."""
+        """Add a request for cells of shared memory."""
         self.passes += passes
         if isinstance(stm, k.Atomic | k.Exchange):
             self.atomics += lanes
@@ -68,7 +68,7 @@ class Spent:
     def ask(
         self, stm: imp.Stm, block: Name, warps: float, lanes: float, sectors: float, missed: float
     ) -> None:
-        """A request of so many warps for cells of the device's memory."""
+        """Add a request for cells of device memory by so many warps."""
         traffic = self.traffic.get(block)
         if traffic is None:
             traffic = self.traffic[block] = Traffic()
@@ -80,14 +80,14 @@ class Spent:
 
 
 class FirstCache:
-    """The sectors that each of some warps has had last, of each block of memory."""
+    """A model of the L1 cache: the recent sectors of each warp, by block of memory."""
 
     def __init__(self, warps: int) -> None:
         self._rows = np.arange(warps)[:, None]
         self._held: dict[Name, Numbers] = {}
 
     def missed(self, block: Name, ordered: Numbers, first: Mask) -> Numbers:
-        """How many of each warp's sectors are not there, which they are then."""
+        """Count each warp's sectors that miss the cache, and add them."""
         held = self._held.get(block)
         if held is None:
             held = self._held[block] = np.full((len(ordered), KEPT), -1, np.int64)

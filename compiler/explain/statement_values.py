@@ -1,7 +1,7 @@
-"""What every statement gives: the interpreters that go by the letter, told of each as it is done.
+"""Record the values of every statement, by the reference interpreters.
 
-In stages without memory that is the value semantics, in those with memory the heap semantics, where
-an array is cells of a block. Steps inside of loops and operators come each time.
+Stages without memory use the value semantics, those with memory the heap semantics, where
+an array is cells of a block. Each execution inside loops and operators is a step.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from compiler.semantics.elements import Elements
 from compiler.semantics.machine import Block, Location, Machine
 
 MOST = 1000
-"""Steps that are told."""
+"""Steps that are recorded."""
 LONGEST, CELLS = 120, 48
-"""About so many characters of a value, and cells of a block."""
+"""The longest value, in characters, and the most cells of a block."""
 SECONDS, BYTES = 5.0, 1 << 24
 
 
 class _Enough(Exception):
-    """As many steps have been taken as are told."""
+    """The limit of steps is reached."""
 
 
 class _Steps:
@@ -43,7 +43,7 @@ class _Steps:
         self.blocks: dict[int, Block] = {}
 
     def add(self, stm: ir.Stm, results: Sequence[Any]) -> None:
-        """A statement is done; what its names are bound to."""
+        """Record a statement with its results."""
         if len(self.found) == MOST:
             raise _Enough
         step: flows.FlowStep = {"node": self.numbers[id(stm)], "values": []}
@@ -67,7 +67,7 @@ def _literal(one: Any) -> str:
 
 
 def _text(result: Any) -> str:
-    """A value, or the first elements of it."""
+    """Render a value, or its first elements."""
     if isinstance(result, Location):
         result = result.block.cells[result.cells()].reshape(result.lmad.shape)
     if isinstance(result, Elements):
@@ -79,24 +79,24 @@ def _text(result: Any) -> str:
 
 
 class _Values(value.Interpreter):
-    """The value semantics."""
+    """The value semantics, recording each statement."""
 
     taken: _Steps
 
     def stms(self, stms: Sequence[ir.Stm]) -> None:
-        """Run statements in order."""
+        """Run and record statements in order."""
         for stm in stms:
             super().stms((stm,))
             self.taken.add(stm, [self.env[param.name] for param in stm.pat])
 
 
 class _Cells(Machine):
-    """The heap semantics."""
+    """The heap semantics, recording each statement."""
 
     taken: _Steps
 
     def stms(self, code: Sequence[ir.Stm]) -> None:
-        """Run statements in order."""
+        """Run and record statements in order."""
         for stm in code:
             super().stms((stm,))
             self.taken.add(stm, [self.env.get(param.name) for param in stm.pat])
@@ -105,7 +105,7 @@ class _Cells(Machine):
 def flow(
     prog: ir.Prog, in_heap: bool, entry: str, args: Sequence[Value], seconds: float = SECONDS
 ) -> flows.FlowAnswer:
-    """The steps of a run. What the run raises ends it, and is told with the steps up to then."""
+    """Run a stage and return its steps. An error ends the run, and is reported with them."""
     steps, note = _Steps(prog), ""
     fun = entries.find(prog, entry)
     entries.bind(fun, args)

@@ -1,4 +1,4 @@
-"""How values of sum types lie: a tag, and slots that constructors share (`lower/components.py`)."""
+"""The layout of sum types: a tag, and slots shared by constructors (`lower/components.py`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_PLACES = 20
 
 
 def sums(prog: t.TypedProg) -> list[storage.SumInfo]:
-    """The sum types of the values of a program without type parameters, in order of occurrence."""
+    """Return the monomorphic program's sum types, in order of occurrence."""
     found: dict[str, Sum] = {}
     places: dict[tuple[str, str], list[Span]] = {}
     for d in shown(prog):
@@ -40,7 +40,7 @@ def _expressions(exp: t.Exp) -> Iterator[t.Exp]:
 
 
 def _uses(exp: t.Exp) -> Iterator[tuple[str, Type, Span]]:
-    """The constructors that an expression applies, or matches."""
+    """Yield the constructors that an expression applies or matches."""
     if isinstance(exp, t.Constr):
         yield exp.name, exp.type, exp.span
     if isinstance(exp, t.Match):

@@ -1,7 +1,8 @@
-"""Which cells each thread of a kernel reads and writes, by the index functions in the program.
+"""Find the cells that each thread of a kernel reads and writes.
 
-What a thread does in loops counts for all iterations; what it does under a condition is marked as
-not certain; what cannot be said without the data is named, with the reason, and has no cells.
+It evaluates the index functions. Accesses in loops count for all iterations; those under a
+condition are marked as uncertain; data-dependent accesses are listed with the reason, without
+cells.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ from compiler.semantics.indices import all_indices
 from compiler.semantics.machine import Step, compile_se
 
 Counters = tuple[tuple[Name, Poly], ...]
-"""Names that count from 0 up to, not including, a bound; inner bounds may hold outer names."""
+"""Names that count from 0 below a bound; inner bounds may contain outer names."""
 
 STEPS = 100_000
-"""At most so many iterations of loops and visits of cells are counted out for one access."""
+"""Iterations of loops and visits of cells counted for one access."""
 
 _DATA = "computed at run time"
 _OWN = "each point has a block of its own"
@@ -65,9 +66,9 @@ def touches(
     values: Mapping[Name, int],
     limit: int,
 ) -> list[Json]:
-    """For each access its array, block, whether it writes, the formula, and its points with cells.
+    """List each access: array, block, read or write, formula, and points with cells.
 
-    `because` says why there are none, or why not all of these may be touched; `certain` whether all
+    `because` explains why there are none, or why some may not be touched; `certain` is True if all
     are. `complete` is False if there are more than `limit` pairs of a point and a cell.
     """
     walk = _Walk(mems, known)
@@ -90,7 +91,7 @@ def touches(
 
 
 def arrays_of(exp: ir.Exp) -> tuple[Name, ...]:
-    """The arrays that an operation on arrays names."""
+    """Return the arrays that an array operation names."""
     match exp:
         case ir.Index(array) | ir.Slice(array) | ir.Update(array) | ir.Copy(array):
             return (array,)
@@ -102,7 +103,7 @@ def arrays_of(exp: ir.Exp) -> tuple[Name, ...]:
 
 
 class IndexScalars:
-    """Numbers that a kernel computes from its indices and from sizes, without any data."""
+    """Numbers that a kernel computes from its indices and sizes, without data."""
 
     def __init__(
         self, computed: Mapping[Name, ir.SE], inner: set[Name], values: Mapping[Name, int]
@@ -113,7 +114,7 @@ class IndexScalars:
         self.steps: list[tuple[Name, Step]] = []
 
     def prepare(self, names: Iterable[Name], given: frozenset[Name]) -> set[Name] | None:
-        """What has to be known besides for these names; None if data decide them.
+        """Return the further symbols that these names need; None if they depend on data.
 
         `given` are indices and counters.
         """
@@ -140,7 +141,7 @@ class IndexScalars:
         return missing
 
     def at(self, env: Mapping[Name, int]) -> dict[Name, int]:
-        """All of them at one point."""
+        """Evaluate all of them at one point."""
         if not self.steps:
             return dict(env)
         scalars: dict[Name, Any] = {**self.sizes, **{k: np.int64(v) for k, v in env.items()}}
@@ -151,23 +152,23 @@ class IndexScalars:
 
 
 def variables_of(se: ir.SE) -> dict[Name, Prim]:
-    """The variables of a scalar expression with their types."""
+    """Return the variables of a scalar expression with their types."""
     if isinstance(se, ir.Var):
         return {se.name: se.prim}
     return {name: prim for part in se_parts(se) for name, prim in variables_of(part).items()}
 
 
 class _Walk:
-    """Goes through what one point does."""
+    """Walks the body of one point."""
 
     def __init__(self, mems: Mapping[Name, ir.MemBind], known: Known) -> None:
         self.mems = mems
         self.known = known
         self.computed: dict[Name, ir.SE] = {}
-        """Indices that are no polynomials, under names of their own, and all scalars by name."""
+        """Index expressions that are not polynomials, under new names, and all scalars by name."""
 
     def touches(self, stm: ir.Stm, exp: ir.SegOp) -> Iterator[tuple[Name, Touch]]:
-        """All that one point does, with the blocks that it may be done in."""
+        """Yield all touches of one point, with the blocks that they may be in."""
         ways = Ways(all_stms(exp.body.stms), self.index)
         for touch in self.kernel(stm, exp, ()):
             block = self.mems[touch.array].block
@@ -176,7 +177,7 @@ class _Walk:
                 yield other, replace(touch, lmad=lmad, because=touch.because or _WAY)
 
     def kernel(self, stm: ir.Stm, exp: ir.SegOp, over: Counters) -> Iterator[Touch]:
-        """The body at each point, the operators, and the results."""
+        """Yield touches of the body, the operators, and the results."""
         for inner in all_stms(exp.body.stms):
             if (
                 len(inner.pat) == 1
@@ -207,7 +208,7 @@ class _Walk:
                 yield Touch(param.name, True, target, over, together)
 
     def operators(self, exp: ir.SegOp, over: Counters) -> Iterator[Touch]:
-        """What combining two values touches: that is done by some threads, some times."""
+        """Yield touches of the operators, which only some threads run."""
         for fn in children(exp):
             if isinstance(fn, ir.Lambda):
                 yield from self.sometimes(self.stms(fn.body.stms, over))
@@ -254,7 +255,7 @@ class _Walk:
                 yield from self.unknown(stm)
 
     def loop(self, exp: ir.Loop, over: Counters) -> Iterator[Touch]:
-        """The body in each iteration, of which there may be a number that nobody can say."""
+        """Yield touches of a loop's body; the number of iterations may be unknown."""
         form = exp.form
         bound = poly_of(form.bound) if isinstance(form, ir.ForLoop) else None
         if isinstance(form, ir.ForLoop) and bound is not None:
@@ -263,7 +264,7 @@ class _Walk:
             yield from self.sometimes(self.stms(exp.body.stms, over))
 
     def pushed(self, exp: ir.Push, over: Counters) -> Iterator[Touch]:
-        """A place of an accumulator, if it lies inside; combining reads it first."""
+        """Yield touches of a cell of an accumulator, which is read and written if in bounds."""
         at = [self.index(index) for index in exp.at]
         for dest, value in zip(exp.dests, exp.values, strict=True):
             part = self.mems[dest].lmad.fix(*at)
@@ -274,7 +275,7 @@ class _Walk:
             yield from self.stms(fn.body.stms, over)
 
     def index(self, se: ir.SE) -> Poly:
-        """An index as a polynomial, if need be of a name that stands for it."""
+        """Return an index as a polynomial, possibly of a new name."""
         poly = poly_of(se)
         if poly is None:
             name = show_se(se)
@@ -288,7 +289,7 @@ class _Walk:
     def stored(
         self, value: ir.Operand, target: Name, part: Lmad[Poly] | None, over: Counters
     ) -> Iterator[Touch]:
-        """A number, or a copy of an array, goes to a part of an array."""
+        """Yield touches of storing a number, or copying an array, to part of an array."""
         if isinstance(value, str) and value in self.mems:
             yield from self.copied(value, target, part, over)
         else:
@@ -297,7 +298,7 @@ class _Walk:
     def copied(
         self, source: Name, target: Name, part: Lmad[Poly] | None, over: Counters
     ) -> Iterator[Touch]:
-        """A copy to a part of an array's block: nothing, if the source lies there."""
+        """Yield touches of a copy to part of an array; none if the source is there already."""
         mem = self.mems[source]
         normal = self.known.normal_lmad
         same_block = mem.block == self.mems[target].block
@@ -307,7 +308,7 @@ class _Walk:
         yield Touch(target, True, part, over)
 
     def moved(self, stm: ir.Stm, source: Name, over: Counters) -> Iterator[Touch]:
-        """A view of the source's block, or a copy in another one."""
+        """Yield touches of a view in another block, which is a copy."""
         target = stm.pat[0].name
         if self.mems[source].block != self.mems[target].block:
             yield from self.copied(source, target, self.mems[target].lmad, over)
@@ -323,7 +324,7 @@ class _Walk:
             start += count
 
     def unknown(self, stm: ir.Stm) -> Iterator[Touch]:
-        """Any other statement may touch all of its arrays."""
+        """Yield touches of any other statement, of unknown cells of its arrays."""
         for name in sorted(free(stm.exp) & self.mems.keys()):
             yield Touch(name, False, None)
         for param in stm.pat:
@@ -339,7 +340,7 @@ def _cells_of(
     values: Mapping[Name, int],
     limit: int,
 ) -> Json:
-    """The points with their cells, for given values of the symbols."""
+    """Return the points with their cells, for given values of the symbols."""
     assert touch.lmad is not None
     lmad = known.normal_lmad(touch.lmad)
     bounds = [known.normal(size) for _, size in exp.space.dims]
@@ -381,7 +382,7 @@ def _cells_of(
 
 
 class _Visits:
-    """The cells that one point visits, as often as it does so, until all steps are spent."""
+    """The cells that one point visits, within a budget of steps."""
 
     def __init__(self, lmad: Lmad[Poly], scalars: IndexScalars) -> None:
         self.lmad = lmad
@@ -389,7 +390,7 @@ class _Visits:
         self.left = STEPS
 
     def cells(self, counters: list[tuple[Name, Poly]], env: Mapping[Name, int]) -> Iterator[int]:
-        """For all values of the counters, whose bounds may hold the outer ones."""
+        """Yield the cells for all values of the counters, whose bounds may contain outer ones."""
         if counters:
             (name, count), *rest = counters
             for value in range(count.evaluate(env)):

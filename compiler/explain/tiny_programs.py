@@ -1,6 +1,6 @@
-"""A tiny program for each rule, and for each pass that has none: what its page shows at work.
+"""Tiny programs for rules, and for passes without rules, shown on their pages.
 
-They are compiled and run when somebody asks for the page, and by the tests.
+They are compiled and run on request, and by the tests.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from compiler.base.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Tiny:
-    """A program at which a rule does something, and an input for its entry point `main`."""
+    """A program on which a rule applies, and an input for its entry point `main`."""
 
     source: str
     given: str
@@ -20,11 +20,11 @@ class Tiny:
     target: str = "c"
     flatpack: bool = False
     off: tuple[str, ...] = ()
-    """What else is switched off, before and after, since it would be done first."""
+    """Other switches, off before and after, which would apply first."""
     unsafe: bool = False
-    """What the option of that name allows is done: the program says so in a comment."""
+    """Compile with the option `unsafe`; the program says so in a comment."""
     limits: tuple[tuple[str, int], ...] = ()
-    """Limits of the rule, lower than usual: else only large programs have it do something."""
+    """Lower limits of the rule, so that it applies to a small program."""
 
 
 def _flatpack(source: str, given: str) -> Tiny:

@@ -1,8 +1,8 @@
-"""What `trace` and `break` are given while a program runs, by the place that they stand at.
+"""Record the values given to `trace` and `break`, by place in the source.
 
-The program is run as the source has it, at stage `soa`, by the interpreter that goes by the letter:
-one step after the other, and nothing is fused, shared or removed. So every value is told that the
-meaning of the program has, whatever back end gives the results, whose last bits of floats may
+The program runs unoptimised, at stage `soa`, by the reference interpreter:
+sequentially, and nothing is fused, shared or removed. So every value is recorded that the
+program's semantics has, whatever back end gives the results, whose last bits of floats may
 differ. A program that is compiled for this (`Options.traced`) calls the functions of the prelude,
 also where it has their attributes.
 """
@@ -25,20 +25,20 @@ from compiler.protocol.programs import Traced, Traces
 from compiler.semantics import value
 
 MOST, MOST_OF_ONE = 1000, 100
-"""Values that are told, in all and of one place."""
+"""Values that are recorded, in all and of one place."""
 LONGEST = 200
-"""About so many characters of a value."""
+"""The longest value, in characters."""
 SECONDS = 5.0
-"""For the run that finds the values."""
+"""Seconds of the run."""
 Tell = Callable[[Traced, str], None]
 
 
 class _Enough(Exception):
-    """As many values have been seen as are told."""
+    """The limit of values is reached."""
 
 
 class _Seen:
-    """The values by place, in the order in which each place was reached first."""
+    """The values by place, in the order in which each place was first reached."""
 
     def __init__(self, defs: Sequence[Def], tell: Tell | None) -> None:
         self.types = {one.name: (one.source_name, one.params[0].type) for one in defs}
@@ -47,7 +47,7 @@ class _Seen:
         self.left = MOST
 
     def see(self, fun: Name, args: Sequence[Value], prov: Prov) -> None:
-        """Take note of a call, if it is one of those."""
+        """Record a call of `trace` or `break`."""
         if fun not in self.types:
             return
         if not self.left:
@@ -74,7 +74,7 @@ def traces(
     seconds: float,
     tell: Tell | None = None,
 ) -> Traces:
-    """The values of a run; `tell` is told of each as it comes. What the run raises ends it."""
+    """Return the values of a run; `tell` gets each at once. An error ends the run."""
     seen = _Seen([one for one in mono.defs if is_traced(one)], tell)
     note, seconds = "", min(seconds, SECONDS)
     try:

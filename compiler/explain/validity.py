@@ -1,8 +1,8 @@
-"""Whether a program with memory means what it meant without (thesis, definition 4.4.1).
+"""Check that a program with memory keeps its meaning (thesis, definition 4.4.1).
 
-The value semantics ignores blocks and index functions; the heap semantics goes by nothing else. A
-program is valid if both give the same results. On given inputs that can be tried; results of
-floating point may differ by rounding, because the two need not add up in the same order.
+The value semantics ignores blocks and index functions; the heap semantics uses nothing else. A
+program is valid if both give the same results. This is tested on given inputs; results of
+floating point may differ by rounding, since the order of additions may differ.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from compiler.protocol.runs import Outcome, Verdict
 from compiler.semantics import heap, interp
 
 TOLERANCE = {"float16": 2e-2, "float32": 1e-4, "float64": 1e-9}
-"""Difference that counts as equal, relative or (near zero) absolute, by type."""
+"""Tolerance of differences, relative or (near zero) absolute, by type."""
 SECONDS = 10.0
-"""For a verdict: a run over the heap goes cell by cell."""
+"""Seconds for a verdict: the heap semantics is slow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """The outcome for one run; `because` says in a sentence what was found.
+    """The outcome of one run; `because` explains it in a sentence.
 
     `verdict`: `valid`; `invalid` (results differ, or an access outside of a block); `race`.
     `allocated` is in bytes, `reads` and `writes` count the cells that were touched.
@@ -41,7 +41,7 @@ class Validity:
     kernels: int = 0
 
     def data(self) -> Verdict:
-        """The outcome as plain data; `valid` is None if it is not known."""
+        """Return the outcome as plain data; `valid` is None if unknown."""
         return {
             "valid": None if self.verdict == "unknown" else self.verdict == "valid",
             "because": self.because,
@@ -54,11 +54,11 @@ class Validity:
 
 
 Meaning = list[Value] | RuntimeError_
-"""What a run gives, or how it fails."""
+"""The results of a run, or its error."""
 
 
 def meaning(run: Callable[[], list[Value]]) -> Meaning:
-    """What a run gives, or how the program fails; a deadline that passes is no failure."""
+    """Run; return results or the program's error. Raises TimeoutError_."""
     try:
         return run()
     except TimeoutError_:
@@ -85,7 +85,7 @@ def against(
     expected: Meaning,
     thresholds: Mapping[str, int] | None = None,
 ) -> Validity:
-    """Run the heap semantics and compare with what is known: a run that fails has to fail there."""
+    """Run the heap semantics and compare with the expected results or error."""
     try:
         found, trace = heap.run(prog, entry, args, thresholds=thresholds)
     except CompilerBug as error:
@@ -108,7 +108,7 @@ def against(
 
 
 def verdict(prog: Prog, entry: str, args: Sequence[Value], expected: Meaning) -> Verdict:
-    """What `against` finds, as plain data; `valid` is None if the run takes too long."""
+    """Return the outcome of `against` as plain data; `valid` is None if the run takes too long."""
     try:
         return within(SECONDS, lambda: against(prog, entry, args, expected)).data()
     except RuntimeError_ as error:
@@ -117,7 +117,7 @@ def verdict(prog: Prog, entry: str, args: Sequence[Value], expected: Meaning) ->
 
 
 def by_value(run: Callable[[], list[Value]], expected: Meaning) -> Verdict:
-    """Whether a run by value gives what is expected; `valid` is None if it takes too long."""
+    """Compare a run of the value semantics; `valid` is None if it takes too long."""
     try:
         return agreement(within(SECONDS, lambda: meaning(run)), expected)
     except TimeoutError_ as error:
@@ -125,7 +125,7 @@ def by_value(run: Callable[[], list[Value]], expected: Meaning) -> Verdict:
 
 
 def agreement(found: Meaning, expected: Meaning) -> Verdict:
-    """Whether results are as expected, or both runs fail as a program may."""
+    """Compare results, or errors by their cause."""
     if isinstance(found, RuntimeError_) and isinstance(expected, RuntimeError_):
         if found.cause == expected.cause:
             return {"valid": True, "because": f"Both stop: {found.message}"}
@@ -139,7 +139,7 @@ def agreement(found: Meaning, expected: Meaning) -> Verdict:
 
 
 def compare(found: Sequence[Value], expected: Sequence[Value]) -> Verdict:
-    """Whether results are as expected: `valid`, and `because` in a sentence."""
+    """Compare results: `valid`, and `because` in a sentence."""
     if len(found) != len(expected):
         because = f"There are {len(found)} results instead of {len(expected)}."
         return {"valid": False, "because": because}
@@ -151,7 +151,7 @@ def compare(found: Sequence[Value], expected: Sequence[Value]) -> Verdict:
 
 
 def agree(want: Value, got: Value) -> bool:
-    """Whether two values are equal, floating-point numbers up to rounding."""
+    """Return True if two values are equal, floating-point numbers up to rounding."""
     if want.shape != got.shape or want.dtype != got.dtype:
         return False
     tolerance = TOLERANCE.get(want.dtype.name)

@@ -1,8 +1,9 @@
-"""What the requests of a kernel's warps cost, from its index expressions alone: nothing is run.
+"""Predict the cost of a kernel's memory requests from its index expressions.
 
-All threads (or, of many, some warps) go through the kernel at once, as columns of numbers. What a
-thread computes from its number, the loops that it is in and the kernel's numbers is known; what it
-reads is not. So an access is told where its cells depend on no data.
+Nothing is run. All threads (or a sample of warps) go through the kernel at once, as columns of
+numbers. Values that a thread computes from its number, loop counters and the kernel's arguments are
+known; values that it reads are not. So accesses are predicted where their cells do not depend on
+data.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ from compiler.runtime.observer.records import Sample
 
 WARP, SECTOR, BANKS = 32, 32, 32
 MOST_WARPS = 512
-"""Of a launch with more, so many are looked at, evenly spread, and stand for the others."""
+"""Of a launch with more warps, so many are sampled at even distances."""
 SAMPLED_WARPS, SAMPLED_STEPS = 4, 4
 MOST_STEPS = 256
-"""So many iterations of a loop are looked at, in the same way."""
+"""Of a loop with more iterations, so many are sampled at even distances."""
 RUN = 4
-"""So many in a row, so that what is asked for twice is seen."""
+"""Samples in a row, so that repeated requests are seen."""
 MOST_ROUNDS = 32
-"""The same where a loop has loops inside, in a launch that is estimated in any case."""
+"""Samples of a loop with nested loops, in a launch that is estimated in any case."""
 CELLS, CONDITION, HOST = (
     "which cells it touches depends on the data",
     "how often it is made depends on the data",
@@ -48,9 +49,9 @@ CELLS, CONDITION, HOST = (
 
 @dataclass(slots=True)
 class Cost:
-    """What an access costs in all launches; the numbers are those of the observer's `Site`.
+    """The cost of an access in all launches; the fields are those of the observer's `Site`.
 
-    `because` tells why there is no such number. `exact`: all requests were looked at.
+    `because` explains why there is none. `exact`: no sampling.
     """
 
     requests: float = 0
@@ -67,7 +68,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A statement where it stands in a kernel: its lines in the text, and the bodies in it."""
+    """A statement of a kernel, with its lines in the text and its nested bodies."""
 
     stm: imp.Stm
     lines: tuple[int, ...]
@@ -75,14 +76,14 @@ class Place:
 
 
 def lines_of(text: Text, kernel: str) -> tuple[int, int]:
-    """The first line of a kernel in the text, and the one behind its last, from 1."""
+    """Return the first line of a kernel in the text, and the one behind its last, from 1."""
     head = f'extern "C" __global__ void {kernel}('
     start = next(at for at, line in enumerate(text) if line.text.startswith(head))
     return start + 1, next(at for at in range(start, len(text)) if text[at].text == "}") + 2
 
 
 def places(text: Text, kernel: k.Kernel) -> tuple[Place, ...]:
-    """The kernel's statements with their lines in the text, counted from 1."""
+    """Return the kernel's statements with their lines in the text, from 1."""
     start, end = lines_of(text, kernel.name)
     lines: dict[int, list[int]] = {}
     for number in range(start + 1, end):
@@ -109,7 +110,7 @@ def _places(
 
 
 def all_places(found: Sequence[Place]) -> Iterator[Place]:
-    """Statements with those in them."""
+    """Yield statements with nested ones."""
     for place in found:
         yield place
         for body in place.bodies:
@@ -117,38 +118,38 @@ def all_places(found: Sequence[Place]) -> Iterator[Place]:
 
 
 class TooMuch(Exception):
-    """Counting takes more effort than it may."""
+    """Counting takes more effort than allowed."""
 
 
 @dataclass(slots=True)
 class Effort:
-    """What counting may still cost, in statements; it is the same on every machine."""
+    """The remaining effort, in statements: the same on every machine."""
 
     left: float = float("inf")
 
     def spend(self, lanes: int) -> None:
-        """A statement for so many threads. Raises TooMuch."""
+        """Spend effort on a statement for so many threads. Raises TooMuch."""
         self.left -= 1 + lanes / LANES_AS_MUCH
         if self.left < 0:
             raise TooMuch
 
 
 LANES_AS_MUCH = 8192
-"""Threads whose numbers take as long as what a statement takes in any case."""
+"""Threads whose numbers take as long as the fixed cost of a statement."""
 
 
 @dataclass(slots=True)
 class Launch:
-    """A launch whose warps are looked at; `costs` are by line."""
+    """A launch that is analysed; `costs` are by line."""
 
     kernel: k.Kernel
     threads: int
-    """of a block"""
+    """per block"""
     costs: dict[int, Cost]
     times: float = 1
-    """how many launches it stands for"""
+    """the number of launches that it stands for"""
     all_launches: bool = True
-    """whether these are all just like it"""
+    """true if these are all equal to it"""
     known: dict[Name, tuple[Numbers, Mask]] = field(default_factory=dict)
     shared: set[Name] = field(default_factory=set)
     own: set[Name] = field(default_factory=set)
@@ -156,10 +157,10 @@ class Launch:
     cache: FirstCache = field(default_factory=lambda: FirstCache(0))
     effort: Effort = field(default_factory=Effort)
     takes: Mapping[int, Instructions] = field(default_factory=dict)
-    """what statements take, by their `id`"""
+    """instructions of statements, by their `id`"""
 
     def run(self, body: Sequence[Place], blocks: int, given: Mapping[Name, Any]) -> None:
-        """Go through the kernel for so many blocks of threads, with what its parameters are."""
+        """Run the kernel for so many blocks of threads, with its arguments."""
         each = self.threads // WARP
         total = blocks * each
         # The last block may have less to do: it stands for itself alone.
@@ -191,14 +192,14 @@ class Launch:
     # --- statements --------------------------------------------------------------------------
 
     def stms(self, body: Sequence[Place], mask: Mask, sure: bool, weight: Numbers) -> None:
-        """Statements by the threads of `mask`; `sure`: as often as it looks, if it has `weight`."""
+        """Run statements by the threads of `mask`; `sure`: their count is exact up to `weight`."""
         for place in body:
             now = mask & self.alive
             if now.any():
                 self.stm(place, now, sure, weight)
 
     def stm(self, place: Place, mask: Mask, sure: bool, weight: Numbers) -> None:
-        """A statement."""
+        """Run a statement."""
         self.effort.spend(mask.size)
         warps = float(weight @ mask.any(axis=1))
         self.spent.carry_out(place.stm, self.takes.get(id(place.stm)), warps, sure)
@@ -244,7 +245,7 @@ class Launch:
                 self.together(place, mask, weight)
 
     def together(self, place: Place, mask: Mask, weight: Numbers) -> None:
-        """What waits for other threads, or is done again if they were faster."""
+        """Run a statement that waits for other threads, or retries."""
         self.unsure(place.lines, CONDITION)
         match place.stm:
             case k.Exchange(name, prim, block, at):
@@ -258,7 +259,7 @@ class Launch:
             self.stms(body, mask, False, weight)
 
     def indices(self, dims: Sequence[tuple[Name, ir.SE]], flat: Numbers | None, mask: Mask) -> None:
-        """Quotients and remainders."""
+        """Bind indices to quotients and remainders of a flat index."""
         for at, (name, size) in reversed(list(enumerate(dims))):
             extent = self.value(size, mask) if at else None
             if at and (flat is None or extent is None):
@@ -271,7 +272,7 @@ class Launch:
     def loop(
         self, place: Place, stm: imp.For | k.Stride, mask: Mask, sure: bool, weight: Numbers
     ) -> None:
-        """A loop that counts: all its iterations, or some that stand for all."""
+        """Run a counting loop: all iterations, or a sample."""
         if self.is_private(place):
             self.private(place, mask, sure, weight)
             return
@@ -308,12 +309,12 @@ class Launch:
             self.stms(place.bodies[0], now, sure, weight * (usual if turn < most - 1 else 1))
 
     def counted(self, se: ir.SE, mask: Mask) -> Numbers | None:
-        """A number that a loop counts with."""
+        """Return a loop bound or step as integers, or None."""
         value = self.value(se, mask)
         return None if value is None else value.astype(np.int64)
 
     def is_private(self, place: Place) -> bool:
-        """Whether a loop touches nothing but variables and arrays of its thread."""
+        """Return True if a loop touches only private variables and arrays."""
         inner = [one.stm for one in all_places(place.bodies[0])]
         names = {stm.name for stm in inner if isinstance(stm, imp.Declare)}
         for stm in inner:
@@ -338,7 +339,7 @@ class Launch:
         return True
 
     def private(self, place: Place, mask: Mask, sure: bool, weight: Numbers) -> None:
-        """The instructions of a loop whose cells nobody else sees."""
+        """Count the instructions of a private loop."""
         stm = place.stm
         bound = stm.bound if isinstance(stm, imp.For) else getattr(stm, "end", None)
         trips = self.counted(bound, mask) if bound is not None else None
@@ -354,7 +355,7 @@ class Launch:
                     self.spent.carry_out(one.stm, takes, warps, known and not at)
 
     def forget(self, place: Place) -> None:
-        """What is assigned in a body is not known where that runs some time or other."""
+        """Forget variables assigned in a body with an unknown execution count."""
         for inner in all_places(place.bodies[0]):
             if isinstance(inner.stm, imp.Assign):
                 self.known.pop(inner.stm.name, None)
@@ -362,7 +363,7 @@ class Launch:
     # --- numbers -----------------------------------------------------------------------------
 
     def set(self, name: Name, value: Numbers | None, mask: Mask, keep: bool = False) -> None:
-        """A variable of the threads of `mask`; `keep`: the others keep theirs."""
+        """Set a variable for the threads of `mask`; `keep`: others keep theirs."""
         if value is None:
             self.known.pop(name, None)
             return
@@ -373,7 +374,7 @@ class Launch:
             self.known[name] = np.where(mask, value, old[0]), mask | old[1]
 
     def value(self, se: ir.SE, mask: Mask) -> Numbers | None:
-        """What an expression is for the threads of `mask`; None if that is not known."""
+        """Evaluate an expression for the threads of `mask`; None if unknown."""
         match se:
             case ir.Var(name, prim):
                 value, known = self.known.get(name, (None, mask))
@@ -412,7 +413,7 @@ class Launch:
     # --- accesses ----------------------------------------------------------------------------
 
     def unsure(self, lines: Sequence[int], because: str) -> None:
-        """Accesses that nothing can be told of."""
+        """Mark accesses as unpredictable."""
         for line in lines:
             cost = self.costs.setdefault(line, Cost())
             cost.because = cost.because or because
@@ -427,7 +428,7 @@ class Launch:
         sure: bool,
         weight: Numbers,
     ) -> None:
-        """What the requests for a cell cost."""
+        """Count the requests of an access."""
         if block in self.own:
             return
         cell = self.value(at, mask)
@@ -469,7 +470,7 @@ class Launch:
             self.spent.ask(place.stm, block, active, lanes, sectors, missed)
 
     def sample(self, cost: Cost, first: Numbers, mask: Mask) -> None:
-        """Keep the first requests of the first warps, of the first launch."""
+        """Record the first requests of the first warps, of the first launch."""
         for warp in range(min(SAMPLED_WARPS, len(mask)) if self.first else 0):
             step = sum(one.warp == warp for one in cost.samples)
             if step < SAMPLED_STEPS and mask[warp].any():
@@ -482,7 +483,7 @@ def _turns(stm: object) -> bool:
 
 
 def _some(total: int, most: int) -> npt.NDArray[np.int64]:
-    """Numbers below `total`: all, or about `most`, some in a row, evenly spread."""
+    """Return numbers below `total`: all, or about `most` in evenly spread runs."""
     if total <= most:
         return np.arange(total)
     starts = np.linspace(0, total - RUN, most // RUN).astype(np.int64)
@@ -490,7 +491,7 @@ def _some(total: int, most: int) -> npt.NDArray[np.int64]:
 
 
 def _firsts(values: Numbers, mask: Mask) -> tuple[Numbers, Mask]:
-    """Each row in order, and which of its active values stand there for the first time."""
+    """Sort each row, and mark the first of equal active values."""
     low = np.iinfo(np.int64).min
     ordered = np.sort(np.where(mask, values, low), axis=1)
     first = ordered != low
@@ -499,13 +500,13 @@ def _firsts(values: Numbers, mask: Mask) -> tuple[Numbers, Mask]:
 
 
 def _different(values: Numbers, mask: Mask) -> Numbers:
-    """How many different values the active lanes of each warp have."""
+    """Count distinct values of the active lanes of each warp."""
     count: Numbers = _firsts(values, mask)[1].sum(axis=1)
     return count
 
 
 def _conflicts(words: Numbers, mask: Mask) -> Numbers:
-    """How often the busiest bank of each warp is asked for another word."""
+    """Count distinct words in the busiest bank of each warp."""
     ordered, first = _firsts(words, mask)
     rows, _ = np.nonzero(first)
     hits = np.zeros((len(words), BANKS), np.int64)

@@ -1,1 +1,1 @@
-"""Nested parallelism becomes flat: kernels, code versions under thresholds, the tuning tree."""
+"""Flatten nested parallelism: kernels, code versions under thresholds, the tuning tree."""

@@ -1,8 +1,8 @@
-"""What a nest's body offers: which statements are worth running in parallel, and which cannot be.
+"""Analyse a nest's body: find statements worth running in parallel, and obstacles.
 
 A parallel operator inside a map is exploited if it is *regular*: its width, and the shapes of its
-results, are invariant in the nest, so that all threads together fill one space. `INNER_RULES` say
-what becomes of a statement; where none of them refuses, an operator gets kernels of its own.
+results, are invariant in the nest, so that all threads together fill one space. `INNER_RULES`
+decide about a statement; an operator that none of them refuses gets kernels of its own.
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ _NESTING = SOACS | {ir.Loop, ir.If}
 def is_invariant(
     sc: FlatteningScope, names: Iterable[Name], invariant: frozenset[Name] = _NONE
 ) -> bool:
-    """Whether all names are bound outside the nest, or are among the `invariant` ones."""
+    """Return True if all names are bound outside the nest, or are among `invariant`."""
     return all(name in sc.host or name in invariant for name in names)
 
 
 def invariant_names(
     sc: FlatteningScope, stms: tuple[ir.Stm, ...], invariant: frozenset[Name] = _NONE
 ) -> frozenset[Name]:
-    """`invariant`, and the scalars of a body that are the same in every thread of the nest.
+    """Return `invariant` with the scalars of a body that are equal in every thread of the nest.
 
-    Also what may fail: what is computed before the nest is made total (`may_fail.total`).
+    This includes scalars that may fail: code hoisted before the nest is made total
+    (`may_fail.total`).
     """
     found = set(invariant)
     for stm in stms:
@@ -54,7 +55,7 @@ def invariant_names(
 
 
 def is_regular(sc: FlatteningScope, type_: ir.Type, invariant: frozenset[Name]) -> bool:
-    """Whether a value has the same shape in every thread of the nest."""
+    """Return True if a value has the same shape in every thread of the nest."""
     return is_invariant(sc, (n for size in shape_of(type_) for n in size.names()), invariant)
 
 
@@ -64,7 +65,7 @@ def is_regular(sc: FlatteningScope, type_: ir.Type, invariant: frozenset[Name]) 
 def has_parallelism(
     sc: FlatteningScope, stms: tuple[ir.Stm, ...], invariant: frozenset[Name] = _NONE
 ) -> bool:
-    """Whether a body holds a statement that is worth running in parallel with its nest."""
+    """Return True if a body holds a statement that is worth running in parallel with its nest."""
     invariant = invariant_names(sc, stms, invariant)
     found = False
     for stm in stms:
@@ -77,9 +78,9 @@ def has_parallelism(
 def is_parallel(
     sc: FlatteningScope, stm: ir.Stm, invariant: frozenset[Name] = _NONE, *, decide: bool = False
 ) -> bool:
-    """Whether a statement has parallelism that can be made part of its nest.
+    """Return True if a statement has parallelism that can be made part of its nest.
 
-    Tells why not. `decide`: what a rule would do will be done, if it is not switched off.
+    Leaves a remark if not. `decide`: the rule's rewrite will be done, unless it is switched off.
     """
     for rule in _BY_CLASS.get(type(stm.exp), ()):
         outcome: Outcome[bool] = rule.apply(sc, stm, invariant)
@@ -117,7 +118,7 @@ def _word(stm: ir.Stm) -> str:
 
 
 def _depends(sc: FlatteningScope, name: Name) -> str:
-    """Why a size differs from thread to thread, in words."""
+    """Explain why a size differs from thread to thread."""
     definition = sc.defs.get(name)
     if definition is not None:
         on = sorted({base_of(n) for n in free(definition) if n not in sc.host})
@@ -150,7 +151,7 @@ def varying_operator(sc: FlatteningScope, stm: ir.Stm, invariant: frozenset[Name
 
 
 def _operators(stm: ir.Stm) -> tuple[ir.Operator, ...]:
-    """The operators of a reduction, scan or histogram; none for others."""
+    """Return the operators of a reduction, scan or histogram; () for others."""
     match stm.exp:
         case ir.Reduce(_, ops, _, _) | ir.Scan(_, ops, _, _):
             return ops

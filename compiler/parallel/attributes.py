@@ -1,8 +1,8 @@
-"""Directives of authors: parallelism to leave unused, versions to leave out.
+"""Apply directives of authors: parallelism to leave unused, versions to leave out.
 
     #[sequential]         the operator and all inside of it become loops
     #[sequential_outer]   the operator becomes a loop, what is inside stays parallel
-    #[sequential_inner]   what is inside of the operator becomes loops
+    #[sequential_inner]   operators inside the operator become loops
 
 The first three are rewrites that go before flattening. The others choose versions, alone or inside
 `incremental_flattening(..)` or `flattening(..)`; `versions.py` asks for `version_directives`:
@@ -38,7 +38,7 @@ VERSIONS = {
 
 
 def apply_directives(stms: tuple[Stm, ...], ctx: Ctx) -> tuple[Stm, ...]:
-    """The statements with loops where attributes ask for them; themselves without any."""
+    """Turn operators into loops where attributes ask for it."""
     if not any(SEQUENTIAL.keys() & words for words in ctx.attributes.values()):
         return stms
     return _apply(stms, ctx)
@@ -76,7 +76,7 @@ def _sequential(word: str, stm: Stm, ctx: Ctx) -> tuple[Stm, ...]:
 
 
 def version_directives(ctx: Ctx, prov: Prov) -> frozenset[str]:
-    """What an author says about the versions of an operator, with a remark."""
+    """Return an author's directives about the versions of an operator, with a remark."""
     asked = ctx.asked(prov) & VERSIONS.keys()
     for word in sorted(asked):
         _tell(ctx, VERSIONS[word], prov)

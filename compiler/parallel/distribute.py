@@ -1,11 +1,11 @@
-"""Taking nests apart: every parallel operator becomes kernels over the whole nest around it.
+"""Distribute nests: every parallel operator becomes kernels over the whole nest around it.
 
     map (fn x => let y = f x in reduce op ne (g y)) xs
       ==>  ys = segmap (i < n) { f xs[i] };  segred (i < n, j < m) { (g ys[i])[j] }
 
-`flatten_task` is the heart: it looks at what a nest of maps computes in each thread and makes one
-kernel of it (nothing parallel inside), goes on inside (a perfect nest), or makes versions: one
-that uses only the nest, and one that is cut into kernels (`schedule.py`). All functions return
+`flatten_task` is the heart: it looks at the body that each thread of a nest of maps runs and makes
+one kernel of it (nothing parallel inside), continues inside (a perfect nest), or makes versions:
+one that uses only the nest, and one that is cut into kernels (`schedule.py`). All functions return
 `HostCode`, whose arrays have the nest's dimensions. (Thesis, section 7.2.2.)
 """
 
@@ -63,7 +63,7 @@ DISTRIBUTE = Rule(
 
 
 def host_stms(sc: FlatteningScope, stms: tuple[ir.Stm, ...]) -> list[ir.Stm]:
-    """Statements outside any kernel: operators become kernels, loops and branches stay."""
+    """Flatten statements outside kernels: operators become kernels, loops and branches stay."""
     out: list[ir.Stm] = []
     for stm in stms:
         sc.note(stm)
@@ -91,7 +91,7 @@ def host_stms(sc: FlatteningScope, stms: tuple[ir.Stm, ...]) -> list[ir.Stm]:
 
 
 def host_body(sc: FlatteningScope, body: ir.Body) -> ir.Body:
-    """A body outside any kernel."""
+    """Flatten a body outside kernels."""
     return ir.Body(tuple(host_stms(sc, body.stms)), body.results, body.prov)
 
 
@@ -107,7 +107,7 @@ def _host_soac(sc: FlatteningScope, stm: ir.Stm) -> list[ir.Stm]:
 
 
 def flatten_task(sc: FlatteningScope, task: Task) -> HostCode:
-    """What the maps of a nest compute, as kernels."""
+    """Flatten the body of a nest of maps into kernels."""
     offers = offers_parallelism(sc, task.body)
     if not offers and not returns_views(sc, task.body):
         if len(task.nest) > 1:
@@ -148,10 +148,10 @@ def flatten_task(sc: FlatteningScope, task: Task) -> HostCode:
 
 
 def _reads_whole_rows(sc: FlatteningScope, task: Task, pieces: Schedule) -> bool:
-    """Whether all that takes long inside are kernels that go through rows that lie together.
+    """Return True if all expensive parts are kernels that go along contiguous rows.
 
-    Threads in step that take a row each read such rows only after they have been transposed. At
-    least one folds: maps alone are a kernel of all elements in any case.
+    Lockstep threads with a row each would need a transposition. At least one must fold: maps alone
+    are a kernel of all elements in any case.
     """
     runs = [s for s in task.body.stms if isinstance(s.exp, ir.Soac | ir.Loop | ir.If)]
     kernels = {p.name for steps in pieces.parallel for step in steps for p in step.stm.pat}
@@ -182,13 +182,13 @@ _ROWS = Applied(
 
 
 def _continues(pieces: Schedule) -> bool:
-    """Whether the single parallel statement of a schedule is a map, or makes an array."""
+    """Return True if the single parallel statement of a schedule is a map, or makes an array."""
     inner = [step for steps in pieces.parallel for step in steps]
     return all(isinstance(step.stm.exp, ir.Map | ir.Concat | ir.Update | ir.Copy) for step in inner)
 
 
 def outer_only(sc: FlatteningScope, task: Task) -> HostCode:
-    """One kernel with a thread per index of the nest; what is parallel inside becomes loops."""
+    """Make one kernel with a thread per index of the nest; inner parallelism becomes loops."""
     pat = out_params(sc, widths(task.nest), task.returns, task.names)
     body = ir.KernelBody(task.body.stms, task.body.results, task.returns, task.body.prov)
     return HostCode(seg_map(sc, task.nest, body, pat, task.prov), [p.name for p in pat])
@@ -197,9 +197,9 @@ def outer_only(sc: FlatteningScope, task: Task) -> HostCode:
 def own_results(
     sc: FlatteningScope, task: Task, code: HostCode, given: frozenset[Name] = frozenset()
 ) -> HostCode:
-    """The same with copies of results that are views of arrays from elsewhere.
+    """Copy results that are views of arrays from elsewhere.
 
-    Not of those in `given`, which are handed to this code alone.
+    Arrays in `given` need no copy: only this code has them.
     """
     stms = list(code.stms)
     bound = {param.name for stm in stms for param in stm.pat}
@@ -216,7 +216,7 @@ def own_results(
 def _are_own(
     sc: FlatteningScope, code: HostCode, given: frozenset[Name] = frozenset()
 ) -> list[bool]:
-    """Which results are fresh arrays that the statements bind, or are `given`, each only once."""
+    """Return True for each result that is a fresh or `given` array and no earlier result."""
     bound = given.union(param.name for stm in code.stms for param in stm.pat)
     return [
         name in sc.owned and name in bound and name not in code.names[:at]
@@ -263,7 +263,10 @@ def distribute(sc: FlatteningScope, task: Task, pieces: Schedule) -> HostCode:
 def _segment_kernel(
     sc: FlatteningScope, task: Task, segment: Segment
 ) -> tuple[list[ir.Stm], dict[int, Name]]:
-    """The kernel of a sequential segment, and the results of the task that it makes."""
+    """Make the kernel of a sequential segment.
+
+    Return it with the task's results that it computes.
+    """
     values: list[ir.Operand] = [value for _, value, _ in segment.results]
     types: list[ir.Type] = [type_ for _, _, type_ in segment.results]
     names: list[Name | None] = [task.names[position] for position, _, _ in segment.results]
@@ -282,7 +285,7 @@ def _segment_kernel(
 
 
 def _may_cut(sc: FlatteningScope, pieces: Schedule, prov: Prov) -> bool:
-    """Whether a body may be cut into pieces, with a remark that says so."""
+    """Return True if a body may be cut into pieces, leaving a remark."""
     if pieces.pieces < 2:
         return True
     count = pieces.stored
@@ -297,7 +300,7 @@ def _may_cut(sc: FlatteningScope, pieces: Schedule, prov: Prov) -> bool:
 
 
 def flatten_stm(sc: FlatteningScope, nest: Nest, stm: ir.Stm, names: ResultNames) -> HostCode:
-    """A parallel statement inside a nest (or outside any, if it is empty)."""
+    """Flatten a parallel statement inside a nest (or outside any, if it is empty)."""
     match stm.exp:
         case ir.Map(width, fn, arrays):
             inner = enter_map(sc, nest, width, fn, arrays)
@@ -320,7 +323,7 @@ def flatten_stm(sc: FlatteningScope, nest: Nest, stm: ir.Stm, names: ResultNames
 
 
 def _task(nest: Nest, stm: ir.Stm, names: ResultNames, stms: tuple[ir.Stm, ...] = ()) -> Task:
-    """Statements that bind the results of `stm`, itself for example."""
+    """Make a task of statements that bind the results of `stm`, by default of itself."""
     body = ir.Body(stms or (stm,), tuple(map(as_operand, stm.pat)))
     return Task(nest, body, tuple(p.type for p in stm.pat), names, stm.prov)
 
@@ -328,7 +331,7 @@ def _task(nest: Nest, stm: ir.Stm, names: ResultNames, stms: tuple[ir.Stm, ...] 
 def enter_map(
     sc: FlatteningScope, nest: Nest, width: Poly, fn: ir.Lambda, arrays: tuple[Name, ...]
 ) -> Nest:
-    """The nest inside a map; the lambda's parameters are rows of the arrays."""
+    """Return the nest inside a map; the lambda's parameters are rows of the arrays."""
     level = sc.enter(nest, width)
     for param, array in zip(fn.params, arrays, strict=True):
         sc.sources[param.name] = At(array, (level.index,))
@@ -337,7 +340,7 @@ def enter_map(
 
 
 def _fold(sc: FlatteningScope, nest: Nest, stm: ir.Stm, names: ResultNames) -> HostCode:
-    """A reduction, scan, scatter or histogram."""
+    """Flatten a reduction, scan, scatter or histogram."""
     interchanged = operators.interchanged(sc, stm)
     if interchanged is not None:
         return _run(sc, _task(nest, stm, names, interchanged))
@@ -362,7 +365,7 @@ def _fold(sc: FlatteningScope, nest: Nest, stm: ir.Stm, names: ResultNames) -> H
 
 
 def _run(sc: FlatteningScope, task: Task) -> HostCode:
-    """Statements that take the place of another in the same nest, and bind its names."""
+    """Flatten statements that replace another one in the same nest, and bind its names."""
     if task.nest:
         pieces = schedule(sc, task)
         assert pieces is not None
@@ -411,9 +414,9 @@ def _interchange_loop(
 def _lifted_params(
     sc: FlatteningScope, nest: Nest, loop: ir.Loop, prov: Prov
 ) -> tuple[list[ir.Stm], list[ir.Param], list[Name], list[bool]]:
-    """A loop's parameters as arrays over the nest: statements, parameters, initial values.
+    """Lift a loop's parameters over the nest; return statements, parameters, initial values.
 
-    Last, whether each initial value is an array that the statements bind.
+    Last, for each initial value: True if it is an array that the statements bind.
     """
     out: list[ir.Stm] = []
     params: list[ir.Param] = []
@@ -465,7 +468,7 @@ def _interchange_if(
 def _guarded(
     sc: FlatteningScope, nest: Nest, value: ir.SE, fallback: ir.Lit, out: list[ir.Stm], prov: Prov
 ) -> ir.SE:
-    """`value`, or `fallback` where the nest has no threads and nothing has checked `value`."""
+    """Return `value`, or `fallback` where the nest has no threads and `value` may fail."""
     empty = None if cannot_fail(value) else is_empty(nest)
     if empty is None:
         return value

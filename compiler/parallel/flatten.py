@@ -21,9 +21,9 @@ from compiler.parallel.versions import INTRA_BLOCK, VERSIONS, WHOLE_ROWS
 def flatten(prog: Prog, ctx: Ctx) -> Prog:
     """Turn every parallel operator into kernels, and make versions of nested ones.
 
-    Needs: fused core language, unique names, no calls inside of parallel operators.
-    Keeps: the value of every function, all assertions, provenance. Afterwards there is no
-    map, reduction, scan, scatter or histogram left: only `seg..` operators, and loops inside them.
+    Needs: fused core language, unique names, no calls inside parallel operators. Keeps: the value
+    of every function, all assertions, provenance. Afterwards there is no map, reduction, scan,
+    scatter or histogram left: only `seg..` operators, and loops inside them.
     """
     numbers = [0]
     return Prog(tuple(_function(fun, ctx, numbers) for fun in prog.funs))

@@ -1,8 +1,8 @@
-"""Operators around arrays that grow: loops, since a kernel's memory is reserved before it starts.
+"""Turn operators around growing arrays into loops: a kernel's memory is reserved in advance.
 
-An array grows if a loop carries it, its size changes from one iteration to the next, and what the
-loop starts with or goes on with is made inside of the operator. What only becomes shorter, as a
-part of an array from outside, needs no memory: threads can do that.
+An array grows if a loop carries it, its size changes between iterations, and its initial or next
+value is made inside the operator. An array that only shrinks, as a slice of an array from outside,
+needs no memory: threads can do that.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ GROWING = Rule(
 
 
 def loops_around_growth(stms: tuple[ir.Stm, ...], ctx: Ctx) -> tuple[ir.Stm, ...]:
-    """The statements with loops in the place of operators around arrays that grow."""
+    """Replace operators around growing arrays by loops."""
     if not any(isinstance(stm.exp, ir.Loop) and _resized(stm.exp) for stm in all_stms(stms)):
         return stms
     out: list[ir.Stm] = []
@@ -48,7 +48,7 @@ def loops_around_growth(stms: tuple[ir.Stm, ...], ctx: Ctx) -> tuple[ir.Stm, ...
 
 
 def _resized(loop: ir.Loop) -> list[int]:
-    """The positions of the arrays that a loop carries with sizes that change."""
+    """Return the positions of loop-carried arrays whose sizes change."""
     sizes = {p.name for p in loop.params if p.type == ir.I64}
     return [
         k
@@ -58,7 +58,7 @@ def _resized(loop: ir.Loop) -> list[int]:
 
 
 def _grows(stm: ir.Stm) -> Name | None:
-    """An array that grows inside of an operator."""
+    """Return an array that grows inside an operator, or None."""
     inside = list(all_stms((stm,)))[1:]
     made: dict[Name, ir.Exp] = {p.name: one.exp for one in inside for p in one.pat}
     position = {p.name: k for one in inside for k, p in enumerate(one.pat)}
@@ -72,7 +72,7 @@ def _grows(stm: ir.Stm) -> Name | None:
 
 
 def _is_made(value: ir.Operand, made: Mapping[Name, ir.Exp], position: Mapping[Name, int]) -> bool:
-    """Whether an array may have memory of its own that is made inside."""
+    """Return True if an array may have memory of its own allocated inside."""
     todo: list[ir.Operand] = [value]
     seen: set[Name] = set()
     while todo:

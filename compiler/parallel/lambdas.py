@@ -1,4 +1,4 @@
-"""What lambdas of parallel operators do: consume, go element by element, nothing at all."""
+"""Analyse lambdas of parallel operators: consumption, element-wise operators, identity."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class VectorOp:
 
 
 def vectorised(op: ir.Operator, fresh: Fresh) -> VectorOp | None:
-    """The operator inside `map2 op`, or None if the operator is not of that form."""
+    """Return the operator inside `map2 op`, or None if the operator has another form."""
     stms = op.fn.body.stms
     if len(stms) != 1 or not isinstance(stms[0].exp, ir.Map):
         return None
@@ -46,7 +46,7 @@ def vectorised(op: ir.Operator, fresh: Fresh) -> VectorOp | None:
 
 
 def is_identity(fn: ir.Lambda) -> bool:
-    """Whether the lambda returns its parameters as they are, in order."""
+    """Return True if the lambda returns its parameters unchanged, in order."""
     if fn.body.stms or len(fn.params) != len(fn.body.results):
         return False
     return all(

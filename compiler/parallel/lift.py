@@ -1,8 +1,8 @@
-"""Values of a nest's body, lifted over the whole nest at once.
+"""Lift values of a nest's body over the whole nest at once.
 
-A lifted value is one array with the nest's dimensions outside its own: a view where there is one
-already, a replicate where the value is the same in every thread, else a kernel with a thread for
-each of the value's own elements too.
+A lifted value is one array with the nest's dimensions outside its own: a view if possible, a
+replicate if the value is invariant, else a kernel with a thread for each of the value's own
+elements too.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def lifted(
     name: Name | None,
     prov: Prov,
 ) -> HostCode:
-    """An array with `value` at every index of the nest; `type_` is that of one value.
+    """Return an array with `value` at every index of the nest; `type_` is that of one value.
 
-    A new array is called `name`.
+    A new array gets the name `name`.
     """
     if isinstance(value, ir.Var) and value.name in sc.sources:
         value = value.name
@@ -70,7 +70,7 @@ def lifted(
 def lifted_own(
     sc: FlatteningScope, nest: Nest, value: ir.Operand, type_: ir.Type, prov: Prov
 ) -> HostCode:
-    """The same, as an array that may be consumed."""
+    """Lift a value to an array that may be consumed."""
     code = lifted(sc, nest, value, type_, None, prov)
     (name,) = code.names
     if code.stms or (name in sc.owned and not _is_copy(sc, value)):
@@ -87,13 +87,13 @@ def _filled(
     pat: ir.Param,
     prov: Prov,
 ) -> HostCode:
-    """A kernel that does nothing but write one value in each thread."""
+    """Make a kernel that only writes one value in each thread."""
     body = ir.KernelBody((), (value,), (type_,))
     return HostCode(seg_map(sc, nest, body, (pat,), prov), [pat.name])
 
 
 def _is_copy(sc: FlatteningScope, value: ir.Operand) -> bool:
-    """Whether the value's name stands for a copy of what it is resolved to."""
+    """Return True if the value's name stands for a copy of its source."""
     source = sc.sources.get(value.name if isinstance(value, ir.Var) else str(value))
     while isinstance(source, At):
         if not source.index:
@@ -103,7 +103,7 @@ def _is_copy(sc: FlatteningScope, value: ir.Operand) -> bool:
 
 
 def elements(sc: FlatteningScope, nest: Nest, value: Name, type_: ir.Type) -> tuple[Nest, ir.SE]:
-    """The nest over a value's own elements as well, and the element at an index of it."""
+    """Return the nest over a value's own elements too, and the element at its indices."""
     inner = nest
     own: tuple[Name, ...] = ()
     for size in shape_of(type_):
@@ -120,7 +120,7 @@ def elements(sc: FlatteningScope, nest: Nest, value: Name, type_: ir.Type) -> tu
 
 
 def filled_by_threads(sc: FlatteningScope, stm: ir.Stm) -> list[ir.Stm]:
-    """A copy, iota or replicate at the level of a block: its threads share the elements."""
+    """Expand a copy, iota or replicate at block level: its threads share the elements."""
     (pat,) = stm.pat
     stand_in = sc.ctx.fresh(pat.name)
     if isinstance(stm.exp, ir.Copy):

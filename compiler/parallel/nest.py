@@ -1,11 +1,11 @@
-"""Where a statement stands while nests are taken apart: levels, sources of values, kernels.
+"""The scope of flattening: levels, sources of values, kernels.
 
 A nest is a tuple of levels, one per `map` around the statement, outermost first; one thread per
 index of the nest runs the statement. When a body is distributed over several kernels, a value of
-the body lives on in one of two ways: `At(array, index)` is the element or row of an array at some
-of the nest's indices (the rows that a map takes, and what an earlier kernel has stored); every
-kernel that needs a cheap statement recomputes it (`Stm`). `close` writes down, at the head of a
-kernel, where its free names come from.
+the body is available in one of two ways: `At(array, index)` is the element or row of an array at
+some of the nest's indices (rows of a map's arrays, and results of earlier kernels); every kernel
+that needs a cheap statement recomputes it (`Stm`). `close` emits, at the head of a kernel, the
+statements that bind its free names.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from compiler.parallel.sequentialise import joining, sequentialise
 
 @dataclass(frozen=True, slots=True)
 class MapLevel:
-    """One dimension of a nest: its index and how far it runs."""
+    """One dimension of a nest: its index and width."""
 
     index: Name
     width: Poly
@@ -38,11 +38,11 @@ class MapLevel:
 
 Nest = tuple[MapLevel, ...]
 ResultNames = Sequence[Name | None]
-"""For each result the name that its array should get; None where any will do."""
+"""The required name of each result's array; None for any name."""
 
 
 class HostCode(NamedTuple):
-    """Statements that launch kernels, and for each result the name of the array that holds it."""
+    """Statements that launch kernels, and the name of the array of each result."""
 
     stms: list[ir.Stm]
     names: list[Name]
@@ -50,7 +50,7 @@ class HostCode(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What the maps of a nest compute: the body, and the types of its results in one thread."""
+    """The work of a nest of maps: the body, and the types of its results in one thread."""
 
     nest: Nest
     body: ir.Body
@@ -72,41 +72,41 @@ class At:
 
 @dataclass(slots=True)
 class FlatteningScope:
-    """What is known while a function is flattened. Names are unique, so one table serves all."""
+    """The state of flattening a function. Names are unique, so one table serves all."""
 
     ctx: Ctx
     level: ir.Level = "grid"
     versions: bool = True
     host: set[Name] = field(default_factory=set)
-    """Names that may be mentioned outside the kernels being made."""
+    """Names that may be used outside the kernels being made."""
     sources: dict[Name, At | ir.Stm] = field(default_factory=dict)
     types: dict[Name, ir.Type] = field(default_factory=dict)
     defs: dict[Name, ir.Exp] = field(default_factory=dict)
     """Definitions of scalars, and of iotas and replicates, which need not be in memory."""
     turned: set[Name] = field(default_factory=set)
-    """Arrays that are others with their dimensions in another order."""
+    """Arrays that are permutations of others' dimensions."""
     owned: set[Name] = field(default_factory=set)
-    """Arrays that flattening itself has made, or a loop's own: they may be consumed."""
+    """Fresh arrays of flattening, or a loop's own: they may be consumed."""
     in_kernels: set[Name] = field(default_factory=set)
     """Names bound in kernels so far."""
     numbers: list[int] = field(default_factory=lambda: [0])
     """The number of the next threshold."""
     refused: list[Poly] = field(default_factory=list)
-    """Amounts of parallelism that a threshold has found too small on the way to here."""
+    """Amounts of parallelism that enclosing thresholds have found too small."""
 
     def inner(self, level: ir.Level) -> FlatteningScope:
-        """The scope of a block's code, without versions; tables are shared."""
+        """Return the scope of a block's code, without versions; tables are shared."""
         host, owned = set(self.host), set(self.owned)
         return replace(self, level=level, versions=False, host=host, owned=owned)
 
     def bind(self, params: Iterable[ir.Param]) -> None:
-        """Names bound at the level where kernels are launched."""
+        """Bind names at the level where kernels are launched."""
         for param in params:
             self.host.add(param.name)
             self.types[param.name] = param.type
 
     def note(self, stm: ir.Stm) -> None:
-        """Remember types, and definitions that need no memory."""
+        """Record types, and definitions that need no memory."""
         for param in stm.pat:
             self.types[param.name] = param.type
         if isinstance(stm.exp, ir.Rearrange):
@@ -115,7 +115,7 @@ class FlatteningScope:
             self.defs[stm.pat[0].name] = stm.exp
 
     def resolve(self, name: Name) -> At:
-        """The outermost array that `name` is a row of, with all indices."""
+        """Return the outermost array that `name` is a row of, with all indices."""
         index: tuple[Name, ...] = ()
         source = self.sources.get(name)
         while isinstance(source, At):
@@ -125,7 +125,7 @@ class FlatteningScope:
         return At(name, index)
 
     def enter(self, nest: Nest, width: Poly) -> MapLevel:
-        """A new level inside `nest`."""
+        """Make a new level inside `nest`."""
         return MapLevel(self.ctx.fresh("ijklmno"[min(len(nest), 6)]), width)
 
 
@@ -135,9 +135,9 @@ class FlatteningScope:
 def close(
     sc: FlatteningScope, needed: Iterable[Name], prov: Prov, consumed: frozenset[Name] = frozenset()
 ) -> list[ir.Stm]:
-    """Statements that bind the names in `needed`: reads of arrays outside, and recomputed ones.
+    """Return statements that bind the names in `needed`: reads of arrays, and recomputed code.
 
-    Those that the kernel consumes get a copy of their own.
+    Arrays that the kernel consumes are copied.
     """
     closing = _Closing(sc, prov, consumed)
     for name in sorted(needed):
@@ -146,7 +146,7 @@ def close(
 
 
 class _Closing:
-    """The reads at the head of one kernel."""
+    """Collects the reads at the head of one kernel."""
 
     __slots__ = ("consumed", "done", "out", "prov", "sc")
 
@@ -183,7 +183,7 @@ class _Closing:
             self.need(name)
 
     def read(self, root: At, wanted: ir.Type) -> ir.Exp:
-        """The expression for an element or row; those of iotas and replicates need no array."""
+        """Return the expression for an element or row; iotas and replicates need no array."""
         source = self.sc.defs.get(root.array)
         at = tuple(var(i) for i in root.index)
         if isinstance(wanted, ir.Scalar):
@@ -201,7 +201,7 @@ class _Closing:
 
 
 def iota_at(iota: ir.Iota, at: ir.SE) -> ir.SE:
-    """Element `at` of an iota."""
+    """Return element `at` of an iota."""
     index: ir.SE = at if iota.prim == "i64" else ir.Conv("i64", iota.prim, at)
     if iota.step != ir.Lit(1, iota.prim):
         index = ir.Bin("*", iota.prim, index, iota.step)
@@ -211,14 +211,14 @@ def iota_at(iota: ir.Iota, at: ir.SE) -> ir.SE:
 
 
 def closed(sc: FlatteningScope, body: ir.KernelBody, prov: Prov) -> ir.KernelBody:
-    """A thread's code: reads of what it uses from outside, then its statements, all sequential."""
+    """Close and sequentialise a thread's code: reads of outside values, then its statements."""
     code = replace(body, stms=sequentialise(body.stms, sc.ctx.fresh, joining(sc.ctx)))
     reads = close(sc, free(code), prov, frozenset(of_body(body.stms)[0]))
     return replace(code, stms=(*reads, *code.stms)) if reads else code
 
 
 def with_own_names(sc: FlatteningScope, exp: ir.Exp) -> ir.Exp:
-    """The kernel with names of its own, should another kernel bind the same ones."""
+    """Rename names that another kernel binds too."""
     names = bound(exp)
     # A kernel inside of another must not hide that the outer one reads the same names.
     if sc.level == "block" or not sc.in_kernels.isdisjoint(names):
@@ -229,27 +229,27 @@ def with_own_names(sc: FlatteningScope, exp: ir.Exp) -> ir.Exp:
 
 
 def space(nest: Nest) -> ir.SegSpace:
-    """The indices of a nest, one for each thread."""
+    """Return the space of a nest, with one thread per index."""
     return ir.SegSpace(tuple((level.index, level.width) for level in nest))
 
 
 def widths(nest: Nest) -> tuple[Poly, ...]:
-    """How far each level of a nest runs."""
+    """Return the widths of a nest's levels."""
     return tuple(level.width for level in nest)
 
 
 def indices(nest: Nest) -> tuple[Name, ...]:
-    """The indices of a nest."""
+    """Return the indices of a nest."""
     return tuple(level.index for level in nest)
 
 
 def thread_count(nest: Nest) -> Poly:
-    """How many indices a nest has."""
+    """Return the number of threads of a nest."""
     return Poly.product(widths(nest))
 
 
 def is_empty(nest: Nest) -> ir.SE | None:
-    """A condition for a nest without indices; None if it always has some."""
+    """Return a condition for an empty nest; None if it is never empty."""
     result: ir.SE | None = None
     for level in nest:
         if (level.width.constant or 0) <= 0:
@@ -261,7 +261,7 @@ def is_empty(nest: Nest) -> ir.SE | None:
 def out_params(
     sc: FlatteningScope, outer: Iterable[Poly], elements: Iterable[ir.Type], names: ResultNames
 ) -> tuple[ir.Param, ...]:
-    """Arrays with those elements, under the given names or new ones."""
+    """Make parameters for arrays of those elements, under the given names or new ones."""
     dims = tuple(outer)
     found = []
     for type_, name in zip(elements, names, strict=True):
@@ -270,7 +270,7 @@ def out_params(
 
 
 def emit(sc: FlatteningScope, pat: tuple[ir.Param, ...], exp: ir.Exp, prov: Prov) -> ir.Stm:
-    """A statement where kernels are launched; its arrays are fresh."""
+    """Make a host statement, whose arrays are fresh."""
     sc.bind(pat)
     sc.owned.update(p.name for p in pat)
     return ir.Stm(pat, exp, prov)
@@ -279,9 +279,9 @@ def emit(sc: FlatteningScope, pat: tuple[ir.Param, ...], exp: ir.Exp, prov: Prov
 def seg_map(
     sc: FlatteningScope, nest: Nest, body: ir.KernelBody, pat: tuple[ir.Param, ...], prov: Prov
 ) -> list[ir.Stm]:
-    """A kernel that runs the body at every index of the nest.
+    """Make a kernel that runs the body at every index of the nest.
 
-    Where it also reads the array that it writes into, it writes into a copy.
+    If it also reads the array that it writes into, it writes into a copy.
     """
     out: list[ir.Stm] = []
     code = closed(sc, body, prov)
@@ -299,7 +299,7 @@ def seg_map(
 
 
 def sequential_op(sc: FlatteningScope, op: ir.Operator) -> ir.Operator:
-    """The operator with loops for whatever parallelism is inside it."""
+    """Sequentialise an operator."""
     stms = sequentialise(op.fn.body.stms, sc.ctx.fresh, joining(sc.ctx))
     if stms is op.fn.body.stms:
         return op

@@ -1,11 +1,11 @@
-"""Reductions, scans, scatters and histograms: their kernels, and what is rewritten before.
+"""Flatten reductions, scans, scatters and histograms, after rewriting them.
 
     kernel       reduce op ne f xs, in a nest of maps   ==>  segred over the nest and the operator
     split_map    reduce op ne f xs                      ==>  reduce op ne id (map f xs)
     interchange  reduce (map2 op) (replicate m ne) xss  ==>  map (reduce op ne) (transpose xss)
     elements     hist (map2 op) (replicate m ne) is xss ==>  hist op ne (is x iota m) (flatten xss)
 
-The last three give core language again, which is then flattened in its turn.
+The last three give core language, which is flattened again.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Folding = ir.Fold | ir.Scatter | ir.Hist
 
 
 def kernel(sc: FlatteningScope, nest: Nest, stm: ir.Stm, names: ResultNames) -> HostCode:
-    """One kernel over the nest and the operator's own elements."""
+    """Make one kernel over the nest and the operator's own elements."""
     exp = stm.exp
     assert isinstance(exp, Folding)
     level = sc.enter(nest, exp.width)
@@ -134,7 +134,7 @@ def _hist(
 def _destinations(
     sc: FlatteningScope, nest: Nest, names: list[Name], stm: ir.Stm
 ) -> tuple[list[ir.Stm], list[Name]]:
-    """The arrays that hold all destinations of a nest; the statement's first results are theirs."""
+    """Make arrays of the destinations of a nest; they become the statement's first results."""
     if not nest:
         return [], names
     out: list[ir.Stm] = []
@@ -150,9 +150,9 @@ def _destinations(
 
 
 def split_map(sc: FlatteningScope, stm: ir.Stm) -> tuple[ir.Stm, ...]:
-    """The operator's map part as a map of its own, and the operator without one.
+    """Split an operator into a map of its own, and the operator without a map part.
 
-    What the map part passes on as it is, the operator takes from where it lies.
+    The operator reads directly arrays that the map part passes on unchanged.
     """
     exp = stm.exp
     assert isinstance(exp, Folding)
@@ -185,7 +185,7 @@ def split_map(sc: FlatteningScope, stm: ir.Stm) -> tuple[ir.Stm, ...]:
 
 
 def _kept(exp: Folding, stm: ir.Stm) -> int:
-    """How many results are values to keep."""
+    """Return the number of results that are mapped values."""
     match exp:
         case ir.Reduce(_, ops, _, _) | ir.Scan(_, ops, _, _):
             return len(stm.pat) - sum(len(op.neutral) for op in ops)
@@ -256,7 +256,7 @@ ELEMENTS = NodeRule(
 
 
 def _of_elements(sc: FlatteningScope, stm: ir.Stm, exp: ir.Hist) -> tuple[ir.Stm, ...] | None:
-    """A histogram whose operator works element by element, over all elements of all rows."""
+    """Rewrite a histogram with an element-wise operator to one over all elements of all rows."""
     outcome = elements(sc, stm, exp)
     inner = None if outcome is None else sc.ctx.commit(ELEMENTS, stm.prov, outcome)
     if inner is None:
@@ -304,9 +304,9 @@ def _of_elements(sc: FlatteningScope, stm: ir.Stm, exp: ir.Hist) -> tuple[ir.Stm
 
 
 def _narrow_bins(exp: ir.Hist, rank: int) -> tuple[ir.Hist, tuple[Prim, ...]]:
-    """The operator with bins as narrow as they come in, and the types that they have then.
+    """Narrow bins to the types of their inputs; return the operator, and their types then.
 
-    What makes them wider would be an array of its own otherwise, which is read for each element.
+    Otherwise the conversion would make an array, which is read for each element.
     """
     params = {param.name for param in exp.fn.params}
     results, returns = list(exp.fn.body.results), list(exp.fn.returns)
@@ -322,7 +322,7 @@ def _narrow_bins(exp: ir.Hist, rank: int) -> tuple[ir.Hist, tuple[Prim, ...]]:
 
 
 def interchanged(sc: FlatteningScope, stm: ir.Stm) -> tuple[ir.Stm, ...] | None:
-    """An operation whose operator works element by element, turned inside out."""
+    """Interchange an operation with an element-wise operator, or return None."""
     exp = stm.exp
     if isinstance(exp, ir.Hist):
         return _of_elements(sc, stm, exp)
@@ -348,7 +348,7 @@ def interchanged(sc: FlatteningScope, stm: ir.Stm) -> tuple[ir.Stm, ...] | None:
 
 
 class _Elementwise(NamedTuple):
-    """The operator on elements, with statements that make its neutral elements."""
+    """The operator on elements, and statements that make its neutral elements."""
 
     op: ir.Operator
     stms: list[ir.Stm]
@@ -383,7 +383,7 @@ def _over_columns(
     pat: tuple[ir.Param, ...],
     prov: Prov,
 ) -> list[ir.Stm]:
-    """`map (reduce op ne) (transpose xss)`, for one operator."""
+    """Return `map (reduce op ne) (transpose xss)`, for one operator."""
     fresh = sc.ctx.fresh
     width, element_types = inner.vector.width, inner.op.fn.returns
     out = [ir.Stm(s.pat, s.exp, prov) for s in inner.stms]
@@ -418,5 +418,5 @@ def _over_columns(
 
 
 def _transpose(like: ir.Param, array: Name) -> ir.Rearrange:
-    """The view with the first two dimensions swapped; `like` has as many."""
+    """Return the view with the first two dimensions swapped; `like` has the same rank."""
     return ir.Rearrange((1, 0, *range(2, len(shape_of(like.type)))), array)

@@ -1,15 +1,15 @@
-"""Functions that call themselves become loops, before functions are put in the place of calls.
+"""Turn recursive functions into loops, before inlining.
 
-Where all calls are the last thing that the function does, they are iterations of a loop over its
-parameters. Otherwise there is a stack for each type of element, which grows by doubling, and the
-function falls into steps, each a part of its body up to a call, or up to where branches or
-iterations with calls meet. One iteration of the loop runs one step:
+Tail calls become iterations of a loop over the parameters. Otherwise there is a stack for each type
+of element, which grows by doubling, and the function falls into steps, each a part of its body up
+to a call, or up to where branches or iterations with calls meet. One iteration of the loop runs one
+step:
 
-    call      what is needed after it, the step to go on with, and the arguments go onto the stack
-    return    the step to go on with comes from there, and the results go onto it
+    call      push live values, the step to continue with, and the arguments
+    return    pop the step to continue with, and push the results
 
-Parameters that every call passes on stay where they are. Parallel operators around calls inside of
-the function become loops; where others call it in operators, `growing.py` looks after that.
+Parameters that every call passes on unchanged stay outside. Parallel operators around calls inside
+the function become loops; calls in operators of other functions are up to `growing.py`.
 
 Keeps: results, failures and provenance. Afterwards no function calls itself.
 """
@@ -44,18 +44,18 @@ STACK = Rule(
     optional=False,
 )
 FIRST = 64
-"""How many elements each stack has at first."""
+"""Initial size of each stack, in elements."""
 
 
 def unroll_calls(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
-    """Every function that calls itself as one with a loop."""
+    """Turn every recursive function into one with a loop."""
     if not any(map(calls_itself, prog.funs)):
         return prog
     return ir.Prog(tuple(_as_loop(f, ctx) if calls_itself(f) else f for f in prog.funs))
 
 
 def _as_loop(fun: ir.Function, ctx: Ctx) -> ir.Function:
-    """A function that calls itself with a loop instead."""
+    """Turn a recursive function into one with a loop."""
     name = base_of(fun.name)
     if _ends_with_calls(fun.body, fun.name):
         said = f"All calls of `{name}` of itself end it: they are iterations of a loop."
@@ -71,7 +71,7 @@ def _as_loop(fun: ir.Function, ctx: Ctx) -> ir.Function:
 
 
 def _loops_around(stms: tuple[ir.Stm, ...], name: str, ctx: Ctx) -> tuple[ir.Stm, ...]:
-    """The statements with parallel operators around calls of a function as loops."""
+    """Turn parallel operators around calls of a function into loops."""
     if not calls(stms, name):
         return stms
     out: list[ir.Stm] = []
@@ -86,7 +86,7 @@ def _loops_around(stms: tuple[ir.Stm, ...], name: str, ctx: Ctx) -> tuple[ir.Stm
 
 
 def _ends_with_calls(body: ir.Body, name: str) -> bool:
-    """Whether all calls of a function are the last thing that its body does."""
+    """Return True if all calls of a function in its body are tail calls."""
     at = _first_call(body.stms, name)
     if at is None:
         return True
@@ -106,7 +106,7 @@ def _first_call(stms: Sequence[ir.Stm], name: str) -> int | None:
 
 
 class _Machine:
-    """A function on its way to a loop."""
+    """A recursive function being turned into a loop."""
 
     def __init__(self, fun: ir.Function, ctx: Ctx) -> None:
         self.fun = fun
@@ -118,15 +118,15 @@ class _Machine:
         ]
         same = [all(args[k] == as_operand(p) for args in calls) for k, p in enumerate(fun.params)]
         self.moving = [k for k, kept in enumerate(same) if not kept]
-        """Which parameters differ between calls."""
+        """Positions of parameters that differ between calls."""
         self.params = [fun.params[k] for k in self.moving]
 
     def args(self, call: ir.Call) -> list[ir.Operand]:
-        """What a call gives to the parameters that differ between calls."""
+        """Return a call's arguments for the parameters that differ between calls."""
         return [call.args[k] for k in self.moving]
 
     def named(self, params: Iterable[ir.Param]) -> list[ir.Param]:
-        """The parameters under new names, also where types mention them."""
+        """Rename parameters, also in types."""
         names: dict[Name, ir.Operand | Poly] = {}
         new: list[ir.Param] = []
         for param in params:
@@ -137,12 +137,12 @@ class _Machine:
 
 
 def _bare(params: Iterable[ir.Param]) -> tuple[ir.Param, ...]:
-    """Parameters as a pattern."""
+    """Return parameters as a pattern."""
     return tuple(ir.Param(p.name, p.type) for p in params)
 
 
 def _nothing(builder: Builder, like: ir.Param) -> ir.Operand:
-    """A value of a type that nobody looks at."""
+    """Return any value of a type, never used."""
     if isinstance(like.type, ir.Scalar):
         prim = like.type.prim
         return ir.Lit(False if prim == "bool" else 0.0 if prim[0] == "f" else 0, prim)
@@ -150,14 +150,14 @@ def _nothing(builder: Builder, like: ir.Param) -> ir.Operand:
 
 
 def _fitting(builder: Builder, value: ir.Operand, have: ir.Type, want: ir.Type) -> ir.Operand:
-    """A value under a type whose sizes are spelt otherwise."""
+    """Reshape a value to a type whose sizes are spelt otherwise."""
     if not isinstance(value, str) or have == want or not isinstance(want, ir.Array):
         return value
     return builder.bind(value, want, ir.Reshape(want.shape, value)).name
 
 
 def _types(fun: ir.Function) -> dict[Name, ir.Type]:
-    """What every name of a function is."""
+    """Return the types of all names of a function."""
     found = {p.name: p.type for p in fun.params}
     for stm in all_stms(fun.body.stms):
         if isinstance(stm.exp, ir.Loop):
@@ -172,7 +172,7 @@ def _types(fun: ir.Function) -> dict[Name, ir.Type]:
 
 
 class _Tail(_Machine):
-    """The loop carries whether it goes on, the parameters, and, when it is over, the results."""
+    """A tail-recursive function: the loop carries a flag, the parameters, and the final results."""
 
     copies = False
 
@@ -212,7 +212,7 @@ class _Tail(_Machine):
         return replace(fun, params=params, results=results, body=builder.body(ends))
 
     def _none(self, builder: Builder, params: Iterable[ir.Param]) -> list[ir.Operand]:
-        """Values for parameters that nobody will look at; sizes are 0."""
+        """Return unused values for parameters; sizes are 0."""
         values: list[ir.Operand] = []
         sizes: dict[Name, ir.Operand | Poly] = {}
         for p in params:
@@ -222,7 +222,7 @@ class _Tail(_Machine):
         return values
 
     def step(self, body: ir.Body) -> ir.Body:
-        """What the next iteration starts with."""
+        """Return the body of an iteration: the state of the next one, or the results."""
         at = _first_call(body.stms, self.fun.name)
         if at is None:
             builder = Builder(self.fresh, self.fun.prov, body.stms)
@@ -253,20 +253,20 @@ class _Tail(_Machine):
 
 @dataclass(slots=True)
 class _Stacks:
-    """For each type of element how much of its stack is used, how long it is, and the stack."""
+    """By type of element: the used part of its stack, its size, and the stack."""
 
     used: dict[Prim, Poly]
     size: dict[Prim, Poly]
     stack: dict[Prim, Name]
 
     def copy(self) -> _Stacks:
-        """What one branch goes on with."""
+        """Copy the state for one branch."""
         return _Stacks(dict(self.used), dict(self.size), dict(self.stack))
 
 
 @dataclass(frozen=True, slots=True)
 class _Jump:
-    """Go on with a step, which finds these values and then the results at hand on the stack."""
+    """A jump to a step, which pops these values and then the current results."""
 
     step: int
     values: tuple[ir.Operand, ...]
@@ -274,19 +274,19 @@ class _Jump:
 
 @dataclass(slots=True)
 class _Steps:
-    """The steps, as they are made."""
+    """The steps made so far."""
 
     bodies: dict[int, ir.Body] = field(default_factory=dict)
     count: int = 0
 
     def next(self) -> int:
-        """The number of a new one."""
+        """Return the number of a new step."""
         self.count += 1
         return self.count - 1
 
 
 class _Stack(_Machine):
-    """The loop carries the number of the step, the depth, and the stacks."""
+    """A general recursive function: the loop carries the step, the depth, and the stacks."""
 
     def made(self) -> ir.Function:
         fun = self.fun
@@ -331,7 +331,7 @@ class _Stack(_Machine):
         return replace(fun, body=before.body(map(as_operand, results)))
 
     def stacks_of(self, carried: Sequence[ir.Param]) -> _Stacks:
-        """The stacks under the names that a loop or branch gives them."""
+        """Return the stacks under the names bound by a loop or branch."""
         rest = carried[3:]
         return _Stacks(
             {prim: Poly.var(rest[3 * k].name) for k, prim in enumerate(self.prims)},
@@ -340,7 +340,7 @@ class _Stack(_Machine):
         )
 
     def choice(self) -> ir.Body:
-        """The step that is next, as a chain of branches."""
+        """Return the choice of the next step, as a chain of branches."""
         *first, last = (self.steps.bodies[k] for k in range(self.steps.count))
         body = rename(last, self.fresh)
         for k, step in reversed(list(enumerate(first))):
@@ -353,11 +353,11 @@ class _Stack(_Machine):
     # --- the stacks ----------------------------------------------------------------------------
 
     def type_of(self, value: ir.Operand) -> ir.Type:
-        """The type of a value."""
+        """Return the type of a value."""
         return self.types[value] if isinstance(value, str) else ir.Scalar(prim_of(value))
 
     def push(self, b: Builder, stacks: _Stacks, values: Sequence[ir.Operand]) -> None:
-        """Put values onto the stacks: arrays first, so that sizes come off before them."""
+        """Push values: arrays first, so that sizes are popped before them."""
         typed = [(value, self.type_of(value)) for value in values]
         for prim in self.prims:
             arrays = [(v, t.shape) for v, t in typed if isinstance(t, ir.Array) and t.prim == prim]
@@ -377,18 +377,18 @@ class _Stack(_Machine):
             stacks.used[prim] = end
 
     def sized(self, b: Builder, size: Poly) -> Poly:
-        """A size under a name of its own."""
+        """Bind a size to a name."""
         return Poly.var(b.scalar("used", se_of(size)).name)
 
     def write(
         self, b: Builder, stacks: _Stacks, prim: Prim, at: ir.DimIndex, value: ir.Operand
     ) -> None:
-        """Overwrite a part of a stack."""
+        """Overwrite part of a stack."""
         kind = ir.Array(prim, (stacks.size[prim],))
         stacks.stack[prim] = b.bind("stack", kind, ir.Update(stacks.stack[prim], (at,), value)).name
 
     def reserve(self, b: Builder, stacks: _Stacks, prim: Prim, end: Poly) -> None:
-        """Make a stack long enough, if it is not; then it has room for as much again."""
+        """Grow a stack that is too short; then it has room for as much again."""
         used, size = stacks.used[prim], se_of(stacks.size[prim])
         larger = b.nested()
         old = larger.bind(
@@ -412,7 +412,7 @@ class _Stack(_Machine):
         stacks.size[prim], stacks.stack[prim] = Poly.var(count.name), stack.name
 
     def pop(self, b: Builder, stacks: _Stacks, params: Sequence[ir.Param]) -> None:
-        """Bind parameters to what `push` has put onto the stacks."""
+        """Pop parameters that `push` has pushed."""
         scalars = {prim: [p for p in params if p.type == ir.Scalar(prim)] for prim in self.prims}
         for prim, ones in scalars.items():
             first = stacks.used[prim] - Poly.const(len(ones))
@@ -438,14 +438,14 @@ class _Stack(_Machine):
             stacks.used[prim] = self.sized(b, first)
 
     def give(self, b: Builder, stacks: _Stacks, results: Sequence[ir.Operand]) -> None:
-        """Put a call's results onto the stacks, with the sizes of the arrays."""
+        """Push a call's results, with the sizes of its arrays."""
         sizes = [se_of(size) for x in results for size in shape_of(self.type_of(x))]
         self.push(b, stacks, [*results, *sizes])
 
     def take(
         self, b: Builder, stacks: _Stacks, pat: Sequence[ir.Param]
     ) -> list[tuple[tuple[ir.Param, ...], ir.Exp]]:
-        """Bind scalars to a call's results; what binds the arrays when their sizes are known."""
+        """Pop a call's scalar results; return the bindings of arrays for when sizes are known."""
         sizes: list[ir.Param] = []
         taken: list[ir.Param] = []
         found: list[tuple[tuple[ir.Param, ...], ir.Exp]] = []
@@ -464,14 +464,14 @@ class _Stack(_Machine):
     # --- the steps -----------------------------------------------------------------------------
 
     def goto(self, b: Builder, stacks: _Stacks, step: ir.SE, depth: ir.SE) -> ir.Body:
-        """The end of a step: which is next."""
+        """End a step by setting the next one."""
         state: list[ir.Operand] = [ir.Bin(">=", "i64", step, ir.ZERO), step, depth]
         for prim in self.prims:
             state += [se_of(stacks.used[prim]), se_of(stacks.size[prim]), stacks.stack[prim]]
         return b.body(state)
 
     def begin(self) -> None:
-        """Step 0: a call."""
+        """Make step 0, which starts a call."""
         number = self.steps.next()
         b, stacks = Builder(self.fresh, self.fun.prov), self.stacks_of(self.carried)
         depth = ir.Var(self.depth.name, "i64")
@@ -481,7 +481,7 @@ class _Stack(_Machine):
         self.steps.bodies[number] = self.rest(b, stacks, self.fun.body, None)
 
     def live(self, node: object, jump: _Jump | None, without: Iterable[Name]) -> list[Name]:
-        """What has to be on the stack for `node` and `jump`, in the order of its definition."""
+        """Return the names that must be saved for `node` and `jump`, in order of definition."""
         needed = free(node) | (free(jump.values) if jump else set())
         needed -= set(without)
         needed &= self.types.keys()
@@ -497,15 +497,15 @@ class _Stack(_Machine):
         return [name for name in self.types if name in needed]
 
     def operands(self, names: Iterable[Name]) -> list[ir.Operand]:
-        """Names as values."""
+        """Return names as operands."""
         return [as_operand(ir.Param(name, self.types[name])) for name in names]
 
     def bound(self, names: Iterable[Name]) -> list[ir.Param]:
-        """Names as parameters."""
+        """Return names as parameters."""
         return [ir.Param(name, self.types[name]) for name in names]
 
     def rest(self, b: Builder, stacks: _Stacks, body: ir.Body, jump: _Jump | None) -> ir.Body:
-        """The rest of a step: `body`, and then a return, or the jump."""
+        """Return the rest of a step: `body`, and then a return, or the jump."""
         at = _first_call(body.stms, self.fun.name)
         depth: ir.SE = ir.Var(self.depth.name, "i64")
         b.stms += body.stms[:at]
@@ -543,7 +543,7 @@ class _Stack(_Machine):
         )
 
     def either(self, b: Builder, cond: ir.SE, then: ir.Body, orelse: ir.Body) -> ir.Body:
-        """The end of a step that depends on a condition."""
+        """End a step by a branch."""
         state = self.named(self.carried)
         b.add(_bare(state), ir.If(cond, then, orelse))
         return b.body(map(as_operand, state))
@@ -557,7 +557,7 @@ class _Stack(_Machine):
         *,
         is_call: bool,
     ) -> int:
-        """A step that goes on with `after` behind a call, or where branches meet."""
+        """Make a step that continues with `after` behind a call, or where branches meet."""
         number = self.steps.next()
         b, stacks = Builder(self.fresh, self.fun.prov), self.stacks_of(self.carried)
         found = self.take(b, stacks, pat) if is_call else []
@@ -576,7 +576,7 @@ class _Stack(_Machine):
         after: ir.Body,
         jump: _Jump | None,
     ) -> ir.Body:
-        """A loop with calls inside: the step that each of its iterations begins with."""
+        """Make the step of a loop with calls inside, in which each of its iterations begins."""
         number = self.steps.next()
         counters: list[ir.Operand] = []
         inner: list[ir.Operand] = []

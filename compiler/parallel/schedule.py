@@ -1,4 +1,4 @@
-"""How a nest's body is cut into kernels: what runs together, and what is stored between.
+"""Cut a nest's body into kernels, and decide which values are stored between them.
 
 Every statement gets a stage: the parallel ones of stage `s` come after the sequential segment of
 stage `s` and before that of `s + 1`. A segment becomes one kernel over the nest.
@@ -7,7 +7,7 @@ stage `s` and before that of `s + 1`. A segment becomes one kernel over the nest
                 there may be no thread, or none may come to it
     recomputed  cheap code and views: every kernel that needs them runs them
     sequential  the rest of the segments; values used outside of their segment are stored
-    parallel    an operator (or a loop around one) that becomes kernels of its own
+    parallel    an operator (or a loop around one) with kernels of its own
 
 Conditions. (1) A statement comes after what it uses. (2) Nothing moves before an assertion that
 stood before it. (3) What consumes an array comes after all that stood before it. (4) What is stored
@@ -45,14 +45,14 @@ from compiler.parallel.nest import At, FlatteningScope, Nest, Task, is_empty
 
 Kind = Literal["hoisted", "recomputed", "sequential", "parallel"]
 _LARGE = 64
-"""An array of more elements is updated by a kernel."""
+"""Elements above which an array is updated by a kernel."""
 _UNKNOWN = 1 << 20
-"""How many elements a dimension of unknown size counts for."""
+"""The assumed size of a dimension of unknown size."""
 
 
 @dataclass(slots=True)
 class Step:
-    """A statement with its kind, stage and what it uses."""
+    """A statement with its kind, stage and free names."""
 
     stm: ir.Stm
     kind: Kind
@@ -62,7 +62,7 @@ class Step:
 
 @dataclass(slots=True)
 class Segment:
-    """The sequential statements of one stage, and what the kernel for them returns."""
+    """The sequential statements of one stage, and the results of their kernel."""
 
     steps: list[Step] = field(default_factory=list)
     stored: list[ir.Param] = field(default_factory=list)
@@ -71,32 +71,32 @@ class Segment:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to make a kernel for."""
+        """Return True if no kernel is needed."""
         return not self.results and all(step.kind != "sequential" for step in self.steps)
 
 
 @dataclass(slots=True)
 class Schedule:
-    """A body cut into pieces, in the order in which they are to run."""
+    """A body cut into pieces, in order of execution."""
 
     hoisted: list[ir.Stm]
     segments: list[Segment]
     parallel: list[list[Step]]
     recomputed: dict[Name, Step]
     late: set[Name] = field(default_factory=set)
-    """What results of the body use that no segment computes."""
+    """Names used by results of the body that no segment computes."""
     stored: int = 0
-    """How many values of one statement are stored for another."""
+    """Number of values stored by one statement for another."""
 
     @property
     def pieces(self) -> int:
-        """How many statements and segments run over the whole nest."""
+        """Count statements and segments that run over the whole nest."""
         kernels = sum(not segment.is_empty for segment in self.segments)
         return kernels + sum(map(len, self.parallel))
 
     @property
     def is_perfect(self) -> bool:
-        """Whether one parallel statement is all there is, but for checks: the nest just goes on."""
+        """Return True if there is at most one parallel statement beside checks: a perfect nest."""
         steps = (step for segment in self.segments for step in segment.steps)
         if any(s.kind == "sequential" and not isinstance(s.stm.exp, ir.Assert) for s in steps):
             return False
@@ -104,7 +104,7 @@ class Schedule:
 
 
 def schedule(sc: FlatteningScope, task: Task) -> Schedule | None:
-    """Cut a body into kernels; None if something that would have to be stored is not regular."""
+    """Cut a body into kernels; None if a value to be stored is irregular."""
     scheduler = _Scheduler(sc, task.nest, task.body)
     steps = scheduler.steps()
     stages = 1 + max((s.stage + (s.kind == "parallel") for s in steps), default=0)
@@ -124,7 +124,7 @@ def schedule(sc: FlatteningScope, task: Task) -> Schedule | None:
 
 
 def _assign_results(result: Schedule, task: Task, binders: dict[Name, Step]) -> None:
-    """Segments compute the results that no parallel statement makes, as early as they can."""
+    """Assign results that no parallel statement makes to segments, as early as possible."""
     for position, (value, type_) in enumerate(zip(task.body.results, task.returns, strict=True)):
         names = free((value,))
         steps = [binders[name] for name in names if name in binders]
@@ -138,7 +138,7 @@ def _assign_results(result: Schedule, task: Task, binders: dict[Name, Step]) -> 
 
 
 def _store(sc: FlatteningScope, result: Schedule, invariant: frozenset[Name]) -> bool:
-    """Decide what each segment stores; drop what it would recompute and does not need."""
+    """Decide which values each segment stores; drop unneeded recomputation."""
     segment_of: dict[Name, tuple[Segment, ir.Param]] = {}
     for segment in result.segments:
         for step in segment.steps:
@@ -176,7 +176,7 @@ def _drop_unused(segment: Segment) -> None:
 
 
 def _needed(result: Schedule, names: Iterable[Name], into: dict[Name, None]) -> None:
-    """Add the names to `into`, and what the statements need that kernels recompute for them."""
+    """Add names to `into`, with all that recomputed statements need."""
     pending = sorted(names, reverse=True)
     while pending:
         name = pending.pop()
@@ -188,7 +188,7 @@ def _needed(result: Schedule, names: Iterable[Name], into: dict[Name, None]) -> 
 
 
 class _Scheduler:
-    """Gives every statement of a body its kind and stage."""
+    """Assigns a kind and stage to every statement of a body."""
 
     def __init__(self, sc: FlatteningScope, nest: Nest, body: ir.Body) -> None:
         self.sc = sc
@@ -202,7 +202,7 @@ class _Scheduler:
         self.latest = 0
 
     def steps(self) -> list[Step]:
-        """All statements, in order."""
+        """Return all statements as steps, in order."""
         found = []
         for stm in self.body.stms:
             self.sc.note(stm)
@@ -217,7 +217,7 @@ class _Scheduler:
         return found
 
     def step(self, stm: ir.Stm) -> Step:
-        """Kind and stage of the next statement."""
+        """Determine kind and stage of the next statement."""
         uses = free(stm)
         kind = self.kind(stm, uses)
         stage = max((self.ready.get(name, 0) for name in uses), default=0)
@@ -240,7 +240,7 @@ class _Scheduler:
         return Step(stm, kind, stage, uses)
 
     def kind(self, stm: ir.Stm, uses: set[Name]) -> Kind:
-        """What becomes of a statement."""
+        """Determine the kind of a statement."""
         exp = stm.exp
         if isinstance(exp, ir.SE_NODES):
             if stm.pat[0].name in self.invariant:
@@ -277,15 +277,15 @@ class _Scheduler:
         return "parallel" if parallel else "sequential"
 
     def changes(self, array: Name) -> bool:
-        """Whether the body updates in place what an array lies in."""
+        """Return True if the body updates the array's memory in place."""
         return bool(self.roots.get(array, frozenset((array,))) & self.gone)
 
     def is_regular(self, type_: ir.Type) -> bool:
-        """Whether a value has the same shape in every thread of the nest."""
+        """Return True if a value has the same shape in every thread of the nest."""
         return is_regular(self.sc, type_, self.invariant)
 
     def kind_of_update(self, result: ir.Param, exp: ir.Update) -> Kind:
-        """A kernel of its own updates a large array that lies in memory."""
+        """Determine the kind of an update: a kernel for a large array in memory."""
         size = 1
         for dim in shape_of(result.type):
             size *= dim.constant or _UNKNOWN
@@ -296,7 +296,7 @@ class _Scheduler:
         return "parallel" if regular else "sequential"
 
     def guarded(self, check: ir.Assert) -> ir.Assert:
-        """An assertion for the whole nest: it must not fail where the nest has no threads."""
+        """Guard an assertion for the whole nest: it must not fail if the nest has no threads."""
         empty = is_empty(self.nest)
         cond = _total(check.cond)
         message = tuple(p if isinstance(p, str) else _total(p) for p in check.message)
@@ -304,14 +304,14 @@ class _Scheduler:
 
 
 def _total(se: ir.SE) -> ir.SE:
-    """What is hoisted has a value for all values of its variables."""
+    """Make a hoisted expression total."""
     found = total(se)
     assert found is not None
     return found
 
 
 def returns_views(sc: FlatteningScope, body: ir.Body) -> bool:
-    """Whether a body picks rows: threads in step copy them together, element by element."""
+    """Return True if a body returns views of rows, which lockstep threads copy together."""
     if sc.level != "grid":
         return False
     results = {r for r in body.results if isinstance(r, str)}
@@ -323,7 +323,7 @@ def returns_views(sc: FlatteningScope, body: ir.Body) -> bool:
 
 
 def offers_parallelism(sc: FlatteningScope, body: ir.Body) -> bool:
-    """Whether cutting a body into kernels gains parallelism."""
+    """Return True if cutting a body into kernels gains parallelism."""
     if has_parallelism(sc, body.stms):
         return True
     results = {r for r in body.results if isinstance(r, str)}

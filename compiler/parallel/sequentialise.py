@@ -1,4 +1,4 @@
-"""Parallel operators become loops: what a thread does with parallelism that no kernel uses.
+"""Turn parallel operators into loops: a thread's code for parallelism that no kernel uses.
 
     map f xs          loop over a fresh array, one update per element
     reduce op ne f xs loop with the accumulators as parameters
@@ -6,11 +6,11 @@
     scatter, hist     loop over the destination, an update guarded by the bounds
     stream            the same, with the destinations handed through branches and loops
 
-A map, reduction or scan that goes through what a scan before it gives goes into the scan's loop
-(`ONE_LOOP`): what comes of an element is at hand there.
+A map, reduction or scan over the result of a scan before it is merged into the scan's loop
+(`ONE_LOOP`), which has each element at hand.
 
-Needs nothing but the statements themselves; the result holds no parallel operator at any depth
-and keeps all assertions and every statement's provenance. (Thesis, listing 7.2.)
+Needs nothing but the statements themselves; the result holds no parallel operator at any depth and
+keeps all assertions and every statement's provenance. (Thesis, listing 7.2.)
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from compiler.parallel.lambdas import vectorised
 ONE_LOOP = Rule("flatten/one-loop", "Puts what goes through a scan's results into its loop.")
 _BECAUSE = "Both go through the same elements in order, one by one, in one thread."
 Join = Callable[[Prov], bool]
-"""Whether operators there become one loop."""
+"""Decides whether operators at a place are merged into one loop."""
 
 
 def joining(ctx: Ctx) -> Join:
-    """As the rule says; with a remark."""
+    """Return the decision of the rule `ONE_LOOP`, with a remark."""
     return lambda prov: ctx.commit(ONE_LOOP, prov, Applied(True, _BECAUSE)) is True
 
 
 def sequentialise(
     stms: tuple[ir.Stm, ...], fresh: Fresh, join: Join | None = None
 ) -> tuple[ir.Stm, ...]:
-    """The statements with every parallel operator, at any depth, as a loop."""
+    """Turn every parallel operator, at any depth, into a loop."""
     out: list[ir.Stm] = []
     changed = False
     within = partial(sequentialise, join=join)
@@ -78,15 +78,15 @@ def sequentialise(
 
 _Parallel = ir.Map | ir.Reduce | ir.Scan | ir.Scatter | ir.Hist | ir.Stream
 SOACS = frozenset((ir.Map, ir.Reduce, ir.Scan, ir.Scatter, ir.Hist))
-"""The parallel operators before flattening that nests are made of."""
+"""Parallel operators that nests are made of, before flattening."""
 
 
 Within = Callable[[tuple[ir.Stm, ...], "Fresh"], tuple[ir.Stm, ...]]
-"""What becomes of the statements inside of an operator that is a loop now."""
+"""Rewrites the statements inside an operator that becomes a loop."""
 
 
 def outer_loop(stm: ir.Stm, fresh: Fresh) -> list[ir.Stm]:
-    """A parallel operator as a loop; what is inside of it stays as it is."""
+    """Turn a parallel operator into a loop, without changing operators inside it."""
     return _one(stm, fresh, _unchanged)
 
 
@@ -95,9 +95,9 @@ def _unchanged(stms: tuple[ir.Stm, ...], fresh: Fresh) -> tuple[ir.Stm, ...]:
 
 
 def _reader(stms: tuple[ir.Stm, ...], at: int) -> int | None:
-    """The statement that goes through what a scan gives, with nothing but scalars between them.
+    """Return the statement that reads a scan's result, with only scalars between them.
 
-    It makes no checks: one that fails would be told before those of the scan.
+    It must have no checks: one that fails would come before those of the scan.
     """
     scan = stms[at].exp
     if not isinstance(scan, ir.Scan):
@@ -119,7 +119,7 @@ def _reader(stms: tuple[ir.Stm, ...], at: int) -> int | None:
 
 
 def _one(stm: ir.Stm, fresh: Fresh, within: Within, reader: ir.Stm | None = None) -> list[ir.Stm]:
-    """An operator as a loop; one that reads what it gives goes into the loop as well."""
+    """Turn an operator into a loop, merged with the reader of its result if given."""
     exp = stm.exp
     if not isinstance(exp, _Parallel):
         return [stm]
@@ -136,7 +136,7 @@ def _one(stm: ir.Stm, fresh: Fresh, within: Within, reader: ir.Stm | None = None
 
 @dataclass(slots=True)
 class _LoopBuilder:
-    """A loop under construction: its parameters, its body so far, what goes before it."""
+    """A loop under construction: its parameters, its body so far, statements before it."""
 
     index: Name
     body: Builder
@@ -156,11 +156,11 @@ class _LoopBuilder:
         self.body.add((ir.Param(param.name, param.type),), exp)
 
     def fresh(self, param: ir.Param, unique: bool = False) -> ir.Param:
-        """A new name of the same type."""
+        """Make a new name of the same type."""
         return self.body.param(param, unique)
 
     def carry(self, param: ir.Param, init: ir.Operand, result: ir.Operand, bind: ir.Param) -> None:
-        """Add a loop parameter with its start, its next value and the name of its last one."""
+        """Add a loop parameter with its initial and next value, and the name of its last one."""
         self.params.append(param)
         self.init.append(init)
         self.results.append(result)
@@ -169,9 +169,9 @@ class _LoopBuilder:
     def run(
         self, fn: ir.Lambda, arrays: tuple[Name, ...], given: Mapping[Name, ir.Operand]
     ) -> None:
-        """Read the rows and run `fn`; elements of arrays that are `given` are at hand.
+        """Read the rows and run `fn`; elements of arrays in `given` need no read.
 
-        A row that the lambda consumes is copied: the array itself stays as it is.
+        A row that the lambda consumes is copied: the array itself stays intact.
         """
         consumed = consumed_params(fn)
         prov = self.body.prov
@@ -188,7 +188,7 @@ class _LoopBuilder:
         self.body.prov = fn.body.prov or prov
 
     def take(self, pat: tuple[ir.Param, ...], exp: _Parallel) -> dict[Name, ir.Operand]:
-        """Do with what the body gives as an operator says; an element of each array it gives."""
+        """Combine the body's values as an operator says; return an element of each result array."""
         values = exp.fn.body.results
         given: dict[Name, ir.Operand] = {}
         at = 0
@@ -227,11 +227,11 @@ class _LoopBuilder:
         return given
 
     def named(self, value: ir.Operand, base: str) -> ir.Operand:
-        """`value` as something that may be mentioned several times."""
+        """Bind `value` to a name unless it is atomic."""
         return value if isinstance(value, str | ir.Var | ir.Lit) else self.body.scalar(base, value)
 
     def first(self) -> Builder:
-        """What appends to the statements before the loop."""
+        """Return a builder that appends statements before the loop."""
         builder = Builder(self.body.fresh, self.prov)
         builder.stms = self.before
         return builder
@@ -247,7 +247,10 @@ class _LoopBuilder:
     def accumulate(
         self, op: ir.Operator, values: tuple[ir.Operand, ...], pattern: tuple[ir.Param, ...] | None
     ) -> tuple[ir.Operand, ...]:
-        """Combine with the accumulators; the new ones. `pattern` names the last ones, if wanted."""
+        """Combine values with the accumulators and return these.
+
+        `pattern` names the last ones, if given.
+        """
         count = len(op.neutral)
         totals, rest = op.fn.params[:count], op.fn.params[count:]
         binds = pattern or tuple(map(self.fresh, totals))
@@ -265,7 +268,7 @@ class _LoopBuilder:
     def applied(
         self, body: ir.Body, params: tuple[ir.Param, ...], values: tuple[ir.Operand, ...]
     ) -> ir.Body:
-        """Add the statements of an operator whose `params` stand for `values`; its results."""
+        """Add the statements of an operator with `values` for `params`; return its results."""
         names: dict[Name, ir.Operand] = {}
         for param, value in zip(params, values, strict=True):
             if isinstance(value, str):
@@ -279,7 +282,10 @@ class _LoopBuilder:
     def in_place(
         self, op: ir.Operator, values: tuple[ir.Operand, ...], binds: tuple[ir.Param, ...]
     ) -> bool:
-        """An operator that goes element by element updates its accumulators where they lie."""
+        """Update accumulators of an element-wise operator in place.
+
+        Return False for other operators.
+        """
         vector = vectorised(op, self.body.fresh)
         if vector is None or not all(isinstance(v, str) for v in values):
             return False
@@ -302,7 +308,7 @@ class _LoopBuilder:
         return True
 
     def indices(self, values: Sequence[ir.Operand]) -> tuple[ir.SE, ...]:
-        """Indices that may be mentioned several times."""
+        """Bind indices to names unless they are atomic."""
         named = (self.named(i, "at") for i in values)
         return tuple(i for i in named if not isinstance(i, str))
 
@@ -312,7 +318,7 @@ class _LoopBuilder:
         bind: ir.Param,
         writes: Iterable[tuple[Sequence[ir.Operand], ir.Operand]],
     ) -> None:
-        """Write values at indices of the destination, where they are inside."""
+        """Write values at indices of the destination, where they are in bounds."""
         here = after = self.fresh(bind, unique=True)
         for index, value in writes:
             at = self.indices(index)
@@ -324,7 +330,7 @@ class _LoopBuilder:
     def combine(
         self, hist: ir.HistOp, pattern: tuple[ir.Param, ...], values: tuple[ir.Operand, ...]
     ) -> None:
-        """Combine values with what is at their index of the destinations, if it is inside."""
+        """Combine values with elements of the destinations, if the index is in bounds."""
         count = len(hist.dests)
         at = self.indices(values[: hist.rank])
         holds = [self.fresh(p, unique=True) for p in pattern]
@@ -348,15 +354,15 @@ class _LoopBuilder:
             self.carry(hold, dest, now[dest].name, bind)
 
     def finish(self, width: Poly) -> list[ir.Stm]:
-        """The statements before the loop, and the loop."""
+        """Return the statements before the loop, and the loop."""
         loop = count_loop(self.params, self.init, self.index, width, self.body.body(self.results))
         return [*self.before, ir.Stm(tuple(self.pattern), loop, self.prov)]
 
 
 def updating(code: Builder, now: dict[Name, ir.Param]) -> list[ir.Stm]:
-    """Statements that push to accumulators as statements that update them.
+    """Turn pushes to accumulators into updates of arrays.
 
-    Branches and loops hand the arrays on; `now` has what they are called, before and after.
+    Branches and loops pass the arrays on; `now` has their names, before and after.
     """
     out = code.nested()
     for stm in code.stms:
@@ -392,14 +398,14 @@ def _pushes_to(stm: ir.Stm, name: Name) -> bool:
 def _handing_on(
     out: Builder, body: ir.Body, now: dict[Name, ir.Param], touched: list[Name]
 ) -> ir.Body:
-    """A body that returns arrays as well, as they are at its end."""
+    """Make a body return arrays too, in their state at its end."""
     inner = out.nested()
     inner.stms = updating(out.nested(body.stms), now)
     return inner.body((*body.results, *(now[name].name for name in touched)))
 
 
 def _update(out: Builder, exp: ir.Push, now: dict[Name, ir.Param]) -> None:
-    """Update the arrays of an accumulator at a place, if it lies inside."""
+    """Update the arrays of an accumulator at an index, if it is in bounds."""
     holds = [now[name] for name in exp.dests]
     at = [i if isinstance(i, ir.Var | ir.Lit) else out.scalar("at", i) for i in exp.at]
     then, values = out.nested(), exp.values

@@ -1,10 +1,10 @@
-"""Streams: a kernel with a thread for each element, which pushes wherever it wants.
+"""Flatten streams: a kernel with a thread for each element, which pushes to accumulators.
 
     stream over xs   ==>  segmap (i < n) { what the function does to xs[i], in one thread }
 
-What is pushed is combined with scalars at once, by whatever the target has for that; an operator
-that goes element by element becomes a loop over the elements. One that combines whole arrays in
-another way needs all of what is there for a while: then one thread does all.
+Pushed scalars are combined at once, by the means of the target; an operator that is
+element-wise becomes a loop over the elements. One that combines whole arrays in another way needs
+the whole array for a while: then one thread does all the work.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STREAM = Rule("flatten/stream", "Tells of streams that one thread does.", option
 
 
 def stream(sc: FlatteningScope, stm: ir.Stm) -> list[ir.Stm]:
-    """A stream where kernels are launched."""
+    """Flatten a stream at host level."""
     exp = stm.exp
     assert isinstance(exp, ir.Stream)
     if sc.level != "grid":
@@ -80,7 +80,7 @@ def _elementwise(stms: Iterable[ir.Stm], fresh: Fresh) -> list[ir.Stm]:
 
 
 def _by_one_thread(sc: FlatteningScope, stm: ir.Stm, exp: ir.Stream) -> list[ir.Stm]:
-    """A kernel of one thread, which works on copies of the accumulator's arrays."""
+    """Make a kernel of one thread, which works on copies of the accumulator's arrays."""
     because = (
         "The operator combines whole arrays, so that one thread puts in all values in turn. An "
         "operator that goes element by element, such as `map2 (+)`, would run in parallel."

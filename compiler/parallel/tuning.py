@@ -1,4 +1,4 @@
-"""The tuning forest of a flattened program (thesis, figure 7.1), in the protocol's shape.
+"""Build the tuning forest of a flattened program (thesis, figure 7.1), in the protocol's shape.
 
 A node (`protocol/storage.py`) is a threshold with its two sides, a kernel (numbered V1, V2, .. in
 order of text), a loop, whose kernels may run with other sizes each time, or an `if` of the program
@@ -21,11 +21,11 @@ from compiler.ir.walk import all_stms, map_se
 from compiler.protocol.storage import Forest, TreeNode
 
 _I64 = re.compile(r"(?<=\d)i64\b")
-"""The type after a literal, which goes without saying in sizes."""
+"""The type suffix of a literal, which sizes do not need."""
 
 
 def forest(prog: ir.Prog) -> list[Forest]:
-    """For each function with thresholds: its name, and its tuning trees in order of text."""
+    """Return name and tuning trees of each function with thresholds, in order of text."""
     found: list[Forest] = []
     for fun in prog.funs:
         trees = [node for node in _Reader().nodes(fun.body.stms) if _has_threshold(node)]
@@ -35,7 +35,7 @@ def forest(prog: ir.Prog) -> list[Forest]:
 
 
 def names(prog: ir.Prog) -> list[str]:
-    """The names of all thresholds of a flattened program, in order of text."""
+    """Return the names of all thresholds of a flattened program, in order of text."""
     stms = (stm for fun in prog.funs for stm in all_stms(fun.body.stms))
     return list(dict.fromkeys(s.exp.name for s in stms if isinstance(s.exp, ir.Threshold)))
 
@@ -46,18 +46,18 @@ def _has_threshold(node: TreeNode) -> bool:
 
 
 class _Reader:
-    """Reads statements into nodes and numbers the kernels."""
+    """Converts statements to nodes, and numbers the kernels."""
 
     def __init__(self) -> None:
         self.thresholds: dict[Name, ir.Threshold] = {}
         self.kernels = 0
 
     def nodes(self, stms: Iterable[ir.Stm]) -> list[TreeNode]:
-        """The nodes of statements in order."""
+        """Convert statements to nodes, in order."""
         return [node for stm in stms if (node := self.node(stm)) is not None]
 
     def node(self, stm: ir.Stm) -> TreeNode | None:
-        """The node of a statement; None if it launches no kernel."""
+        """Convert a statement; None if it launches no kernel."""
         match stm.exp:
             case ir.Threshold():
                 self.thresholds[stm.pat[0].name] = stm.exp
@@ -75,7 +75,7 @@ class _Reader:
         return None
 
     def branch(self, stm: ir.Stm, exp: ir.If) -> TreeNode | None:
-        """An `if`: by a threshold (with what must hold besides), or by something else."""
+        """Convert an `if`: on a threshold (with further conditions), or on another condition."""
         parts, spans = _conjuncts(exp.cond), user_spans(stm.prov)
         node: TreeNode = {"kind": "choice", "spans": spans, "condition": _text(exp.cond)}
         for part in parts:
@@ -97,7 +97,7 @@ class _Reader:
         return node if node["kind"] == "branch" or node["then"] or node["orelse"] else None
 
     def kernel(self, stm: ir.Stm, exp: ir.SegOp) -> TreeNode:
-        """A leaf: which kernel, over which space."""
+        """Make a leaf: a kernel with its number and space."""
         self.kernels += 1
         return {
             "kind": "kernel",
@@ -120,7 +120,7 @@ def _conjuncts(cond: ir.SE) -> list[ir.SE]:
 
 
 def _plain(se: ir.SE) -> ir.SE:
-    """With names as their author wrote them."""
+    """Replace names by the author's."""
     return map_se(se, lambda v: ir.Var(base_of(v.name), v.prim))
 
 

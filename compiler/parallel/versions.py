@@ -1,4 +1,4 @@
-"""Code versions under thresholds: how much of the parallelism to use is decided at run time.
+"""Generate code versions under thresholds, which choose at run time how much parallelism to use.
 
     suff_outer_k  enough elements in the outer maps: a thread for each, the rest in loops
     suff_intra_k  (CUDA) a block of threads for each element, the inner parallelism inside the block
@@ -40,20 +40,21 @@ WHOLE_ROWS = Rule(
 )
 
 NEVER = 1 << 40
-"""More elements than a device has room for."""
+"""A threshold above any device's memory in elements."""
 FEW = 8
-"""So many elements a thread may have of what takes little of the time."""
+"""Elements per thread allowed in operators that take little of the time."""
 Version = Callable[[nest.ResultNames], nest.HostCode]
 BlockCode = Callable[[nest.FlatteningScope], list[ir.Stm]]
 
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """The ways to run a task, each as a function that makes its code.
+    """The versions of a task, each as a function that makes its code.
 
     `outer` has a thread for each of `threads` elements, and loops inside; `full` uses all
-    parallelism; `block`, if there can be one, is what a block of threads runs for one element.
-    `outer_last`: however many there are, the other versions are better unless one is told.
+    parallelism; `block`, if it exists, is the code of a block of threads for one element.
+    `outer_last`: other versions are better for any number of threads, unless a directive says
+    otherwise.
     """
 
     threads: Poly
@@ -64,7 +65,7 @@ class Versions:
 
 
 def choose(sc: nest.FlatteningScope, task: nest.Task, versions: Versions) -> nest.HostCode:
-    """The versions of a task, each under its threshold. The outer one, if any, runs its body."""
+    """Combine the versions of a task under thresholds. The outer one, if any, runs its body."""
     asked = version_directives(sc.ctx, task.prov)
     if asked & {"no_intra", "only_inner"}:
         versions = replace(versions, block=None)
@@ -104,7 +105,7 @@ def choose(sc: nest.FlatteningScope, task: nest.Task, versions: Versions) -> nes
 def _without_outer(
     sc: nest.FlatteningScope, task: nest.Task, versions: Versions, *, alone: bool
 ) -> nest.HostCode:
-    """No version with a thread per element; with `alone` also none that uses all parallelism."""
+    """Leave out the version with a thread per element; with `alone` also the full one."""
     if versions.block is None:
         return versions.full(task.names)
     pat = nest.out_params(sc, nest.widths(task.nest), task.returns, task.names)
@@ -119,7 +120,7 @@ def _without_outer(
 
 
 def _fresh_names(sc: nest.FlatteningScope, pat: tuple[ir.Param, ...]) -> list[Name]:
-    """New names for one version's results."""
+    """Return new names for one version's results."""
     return [sc.ctx.fresh(param.name) for param in pat]
 
 
@@ -155,19 +156,19 @@ def _branch(code: nest.HostCode, pat: tuple[ir.Param, ...]) -> ir.Body:
 
 @dataclass(frozen=True, slots=True)
 class _Sizes:
-    """Of what a block of threads does for its element."""
+    """Sizes of the operators that a block of threads runs for its element."""
 
     computed: tuple[Poly, ...] = ()
-    """Those of the operators that compute something: if some are in loops, of these alone."""
+    """Those of operators that compute something: if some are in loops, only of these."""
     most: Mapping[Poly, int] = field(default_factory=dict)
-    """All sizes, each with how many elements a thread may have."""
+    """All sizes, each with the most elements per thread."""
     for_warps: bool = False
-    """Whether all is one reduction or scan, for which a warp is enough while it is short."""
+    """True for one reduction or scan, for which a warp suffices while it is short."""
 
 
 @dataclass(frozen=True, slots=True)
 class _PerBlock:
-    """A kernel with a block of threads for each element, and how much each finds to do."""
+    """A kernel with a block of threads for each element, and the sizes of its operators."""
 
     stm: ir.Stm
     blocks: Poly
@@ -175,7 +176,7 @@ class _PerBlock:
 
     @property
     def code(self) -> nest.HostCode:
-        """The kernel alone."""
+        """Return the kernel alone."""
         return nest.HostCode([self.stm], [p.name for p in self.stm.pat])
 
 
@@ -186,7 +187,10 @@ def _under_intra(
     pat: tuple[ir.Param, ...],
     number: int | None,
 ) -> nest.HostCode:
-    """The version with blocks, where it can be launched; with a `number` under its threshold."""
+    """Return the version with blocks, where it can be launched.
+
+    With a `number` under its threshold.
+    """
     stms: list[ir.Stm] = []
     conds = _fits(sc, inner.blocks, inner.sizes)
     prov = inner.stm.prov
@@ -202,11 +206,11 @@ def _under_intra(
 
 
 def _fits(sc: nest.FlatteningScope, blocks: Poly, sizes: _Sizes) -> list[ir.SE]:
-    """That no block goes through much more than it has threads, or that there are enough blocks.
+    """Return conditions for the block version: no size far above the threads, or enough blocks.
 
-    A block's threads take any number of elements by turns; what counts is that no core is idle.
-    Where there are blocks at all, there are no less than any size that their number is a multiple
-    of: if that size is beyond its limit, and the limit not below what is enough, there are enough.
+    A block's threads take any number of elements in turn; no core should be idle. If there are
+    blocks at all, there are at least as many as any size that their number is a multiple of: if
+    that size is above its limit, and the limit is enough, there are enough.
     """
     target = sc.ctx.target
     enough = _at_most(Poly.const(_enough(sc)), blocks)
@@ -219,19 +223,19 @@ def _fits(sc: nest.FlatteningScope, blocks: Poly, sizes: _Sizes) -> list[ir.SE]:
 
 
 def _enough(sc: nest.FlatteningScope) -> int:
-    """So many blocks of threads keep the machine busy."""
+    """Return the number of blocks of threads that saturate the machine."""
     return -(-sc.ctx.target.saturation // sc.ctx.target.threads)
 
 
 def _at_most(small: Poly, large: Poly) -> ir.SE:
-    """`small <= large`, decided where both are known."""
+    """Return `small <= large`, folded where both are constant."""
     if small.constant is not None and large.constant is not None:
         return ir.TRUE if small.constant <= large.constant else ir.FALSE
     return ir.Bin("<=", "i64", se_of(small), se_of(large))
 
 
 def _least(sizes: _Sizes) -> ir.SE:
-    """The least size of what computes something."""
+    """Return the least size of operators that compute something."""
     first, *others = map(se_of, sizes.computed)
     for other in others:
         first = ir.Bin("min", "i64", first, other)
@@ -241,7 +245,7 @@ def _least(sizes: _Sizes) -> ir.SE:
 def _per_block(
     sc: nest.FlatteningScope, task: nest.Task, like: tuple[ir.Param, ...], block: BlockCode | None
 ) -> _PerBlock | None:
-    """The version with a block per element, if the body is made for it."""
+    """Make the version with a block per element, if the body allows it; else None."""
     if block is None or not sc.ctx.target.has_blocks or sc.level != "grid":
         return None
     inner = sc.inner("block")
@@ -275,10 +279,10 @@ def _per_block(
 
 
 def _examine(sc: nest.FlatteningScope, stms: Sequence[ir.Stm]) -> tuple[str, _Sizes]:
-    """Why a block cannot run the statements (empty: it can), and the sizes of its operators.
+    """Return why a block cannot run the statements ("" if it can), and operator sizes.
 
-    What only fills an array, or updates part of one, is nothing to make a version for. That, and
-    what runs once where operators are in loops, may have more elements.
+    Operators that only fill or update arrays do not justify a version. These, and operators outside
+    loops where others are in loops, may have more elements.
     """
     once: dict[Poly, None] = {}
     again: dict[Poly, None] = {}
@@ -317,10 +321,10 @@ def _examine(sc: nest.FlatteningScope, stms: Sequence[ir.Stm]) -> tuple[str, _Si
 
 
 def _is_for_warps(sc: nest.FlatteningScope, stms: Sequence[ir.Stm]) -> bool:
-    """Whether all is one reduction or scan of elements that lie together and cost little.
+    """Return True for a single cheap reduction or scan of contiguous elements.
 
-    Where all parallelism is used these are done by lanes of a warp while they are short, without
-    a barrier, and a block of threads has several of them (`codegen/kernels/rows.py`).
+    The full version runs a short one by the lanes of a warp, without a barrier, several in a block
+    of threads (`codegen/kernels/rows.py`).
     """
     operators = [stm.exp for stm in stms if not isinstance(stm.exp, _SCALAR)]
     match operators:
@@ -341,13 +345,13 @@ _SCALAR = (*ir.SE_NODES, ir.Index, ir.Apply, ir.Assert)
 
 
 def _only_moves(body: ir.KernelBody) -> bool:
-    """Whether each thread has a value from elsewhere for its element, and computes nothing."""
+    """Return True if each thread copies a value from elsewhere, and computes nothing."""
     given = all(isinstance(result, ir.Var | ir.Lit) for result in body.results)
     return given and all(isinstance(stm.exp, ir.Index | ir.Var | ir.Lit) for stm in body.stms)
 
 
 def _block_stms(stms: Sequence[ir.Stm], *, in_loop: bool = False) -> Iterator[tuple[ir.Stm, bool]]:
-    """The statements at block level, and whether they are in a loop; not those of its operators."""
+    """Yield the statements at block level, True for those in loops, without those of operators."""
     for stm in stms:
         yield stm, in_loop
         match stm.exp:

@@ -1,10 +1,9 @@
-"""Kernels whose indices are made narrow, once more with wide ones, for sizes up to 2^30.
+"""Duplicate kernels with narrowed indices, with wide ones for sizes up to 2^30.
 
-An `i32.i64 i` of an index cuts bits off, so that nothing is known of the cells that it leads to:
-each access is checked, and neighbouring threads may touch any cells. As long as all sizes are small
-nothing is cut off, and what is computed with 64 bits is the same number. Whether they are is asked
-once, on the host; the kernel for that case says what it means with wide indices, and its checks are
-proved away as those of others are.
+An `i32.i64 i` of an index truncates bits, so that nothing is known of the cells that it selects:
+each access is checked, and neighbouring threads may touch any cells. If all sizes are small nothing
+is truncated, and 64-bit arithmetic gives the same number. The sizes are tested once, on the host;
+the kernel for that case uses wide indices, and its checks are proved like those of others.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from compiler.ir.walk import (
 MOST = 2**31 - 1
 """The largest i32."""
 LARGE = 2**30
-"""Sizes up to this one are small: the sum of two of them, less one, is an i32."""
+"""Sizes up to this one are small: the sum of two of them, minus one, is an i32."""
 WIDE = Rule(
     "widen/indices",
     "Makes a version of a kernel whose indices are cut to i32, for sizes up to 2^30.",
@@ -60,7 +59,7 @@ def widen(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
 
 
 def _stms(stms: tuple[ir.Stm, ...], ctx: Ctx, before: dict[Name, ir.SE]) -> tuple[ir.Stm, ...]:
-    """`before`: what scalars of the host are that were defined up to here; it gets those of now."""
+    """Rewrite statements; `before` has the host scalars defined so far, and is extended."""
     out: list[ir.Stm] = []
     for stm in stms:
         if isinstance(stm.exp, ir.SE_NODES):
@@ -83,14 +82,14 @@ def _same(one: ir.Stm, other: ir.Stm) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Wide:
-    """A kernel with wide indices, and what has to hold for it."""
+    """A kernel with wide indices, and its conditions."""
 
     kernel: ir.Exp
     guards: tuple[ir.SE, ...]
 
 
 def _versions(stm: ir.Stm, wide: _Wide, ctx: Ctx) -> ir.Stm:
-    """Either kernel, as the sizes are."""
+    """Choose between both kernels by the sizes."""
     arms = []
     for exp in (rename(wide.kernel, ctx.fresh), stm.exp):
         pat = tuple(ir.Param(ctx.fresh(p.name), p.type) for p in stm.pat)
@@ -100,7 +99,7 @@ def _versions(stm: ir.Stm, wide: _Wide, ctx: Ctx) -> ir.Stm:
 
 
 def _wide(kernel: Kernel, before: dict[Name, ir.SE]) -> _Wide | None:
-    """The kernel with wide indices; None where no check becomes another one by that."""
+    """Return the kernel with wide indices; None where that changes no check."""
     if kernel.level != "grid" or (isinstance(kernel, ir.SegMap) and kernel.per_block):
         return None
     checks = [s.exp for s in all_stms(kernel.body.stms) if isinstance(s.exp, ir.Assert)]
@@ -115,7 +114,7 @@ def _wide(kernel: Kernel, before: dict[Name, ir.SE]) -> _Wide | None:
 
 @dataclass(frozen=True, slots=True)
 class _Exact:
-    """A polynomial that an i32 is equal to, and between which numbers it is."""
+    """A polynomial equal to an i32, with bounds."""
 
     poly: Poly
     low: int
@@ -123,7 +122,7 @@ class _Exact:
 
 
 class _Numbers:
-    """What is known of the i32 of a kernel, if sizes are small."""
+    """Facts about the i32 values of a kernel, for small sizes."""
 
     def __init__(self, kernel: Kernel, before: dict[Name, ir.SE]) -> None:
         self.before = before
@@ -136,10 +135,10 @@ class _Numbers:
         }
         self.known: dict[Name, _Exact | None] = {}
         self.used: dict[Name, None] = {}
-        """Indices and sizes that it takes to be small."""
+        """Indices and sizes that it assumes to be small."""
 
     def guards(self) -> tuple[ir.SE, ...]:
-        """That they are."""
+        """Return the conditions that these are small."""
         found: dict[ir.SE, None] = {}
         for name in self.used:
             width = self.indices.get(name)
@@ -150,14 +149,14 @@ class _Numbers:
         return tuple(found)
 
     def changes(self, cond: ir.SE) -> bool:
-        """Whether a condition, or what it reads, becomes another one."""
+        """Return True if a condition, or a number that it reads, changes."""
         names: list[Name] = []
         se_uses(cond, names.append)
         parts = [cond, *(self.defined[name] for name in names if name in self.defined)]
         return any(self.wide(part) is not part for part in parts)
 
     def wide(self, se: ir.SE) -> ir.SE:
-        """The expression without i32 that came of wider numbers, where it can do without."""
+        """Return the expression without i32 that came from wider numbers, where possible."""
         match se:
             case ir.Conv("i32", "i64", arg):
                 exact = self.exact(arg)
@@ -170,7 +169,7 @@ class _Numbers:
         return map_subexpressions(se, self.wide)
 
     def exact(self, se: ir.SE) -> _Exact | None:
-        """What an i32 is, if no bit is cut off in computing it."""
+        """Return the exact value of an i32, if computing it truncates nothing."""
         match se:
             case ir.Lit(value, "i32"):
                 return _Exact(Poly.const(int(value)), int(value), int(value))
@@ -185,7 +184,7 @@ class _Numbers:
         return None
 
     def named(self, name: Name) -> _Exact | None:
-        """What a name stands for."""
+        """Return the exact value of a name."""
         if name not in self.known:
             self.known[name] = None
             value = self.defined.get(name, self.before.get(name))
@@ -194,7 +193,7 @@ class _Numbers:
         return self.known[name]
 
     def poly(self, se: ir.SE) -> Poly | None:
-        """An i64 over indices and sizes."""
+        """Return an i64 as a polynomial over indices and sizes."""
         poly = poly_of(self.wide(se))
         if poly is None:
             return None
@@ -207,7 +206,7 @@ class _Numbers:
         return poly.subst(named) if named else poly
 
     def cut(self, se: ir.SE) -> _Exact | None:
-        """An i64 that fits into an i32."""
+        """Return the exact value of an i64 that fits into an i32."""
         poly = self.poly(se)
         if poly is None or any(n in self.inside - self.indices.keys() for n in poly.names()):
             return None
@@ -226,7 +225,7 @@ class _Numbers:
 
 
 def _computed(op: str, left: _Exact, right: _Exact) -> _Exact | None:
-    """A sum, difference or product that fits into an i32."""
+    """Return an exact sum, difference or product that fits into an i32."""
     ends: Iterable[int]
     if op == "+":
         poly, ends = left.poly + right.poly, (left.low + right.low, left.high + right.high)

@@ -5,13 +5,12 @@
     >>> program.main([1, 2, 3])
     array([2, 3, 4], dtype=int32)
 
-Arrays that lie on a GPU, as those of CuPy and PyTorch, are taken and given as they are. In a
+Arrays on a GPU, such as those of CuPy and PyTorch, are used in place, without copies. In a
 notebook, `%load_ext stridescope` brings the magic `%%stridescope`.
 
-What is named here is the public interface, and stays as it is within a major version. Everything
-else of the package is private. Importing it costs nothing: the compiler is imported by the first
-call. All functions raise `Error`, with a place and a way out, for whatever is wrong with a program
-or an argument.
+The names here are the public interface, stable within a major version. Everything else of the
+package is private. Importing it costs nothing: the compiler is imported by the first call. All
+functions raise `Error`, with a place and a way out, for an invalid program or an argument.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ __all__ = [
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Add the magic `%%stridescope` to a notebook: what `%load_ext stridescope` calls."""
+    """Add the magic `%%stridescope` to a notebook; called by `%load_ext stridescope`."""
     import_module(f"{__name__}.magic").add_to(shell)
 
 

@@ -1,4 +1,4 @@
-"""Arguments of Python as values of a program, and errors as those that the library tells of."""
+"""Convert Python arguments to a program's values, and errors to the library's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def deep(work: Callable[[], T]) -> T:
-    """Call `work` where programs may nest deeply. Raises what goes wrong as `Error`."""
+    """Call `work` on a deep stack. Raises its errors as `Error`."""
     found: list[T] = []
     try:
         with_deep_stack(lambda: found.append(work()))
@@ -30,7 +30,7 @@ def deep(work: Callable[[], T]) -> T:
 
 
 def as_value(param: Param, arg: Any) -> Value:
-    """An argument as a NumPy value of the parameter's type. Raises InputError if it is none."""
+    """Convert an argument to the parameter's type. Raises InputError if it does not fit."""
     arg = near(arg)
     if isinstance(arg, np.ndarray | np.generic):
         return np.ascontiguousarray(arg) if arg.ndim else arg.dtype.type(arg)

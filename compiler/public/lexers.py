@@ -1,9 +1,9 @@
 """Pygments lexers for Futhark, FlatPack, and the stages that Stridescope shows.
 
-Installed as plugins: with the package, `pygmentize -l funmem`, Sphinx, MkDocs and LaTeX's `minted`
-colour dumps of every stage. `futhark` stays the lexer of Pygments itself; `stridescope-futhark`
-also knows `f16`, roman numerals, characters, constructors, and the functions of the prelude. The
-server's pages without JavaScript are coloured by the same lexers.
+Installed as plugins: `pygmentize -l funmem`, Sphinx, MkDocs and LaTeX's `minted` colour dumps of
+every stage. `futhark` stays the lexer of Pygments itself; `stridescope-futhark` also knows `f16`,
+roman numerals, characters, constructors, and the functions of the prelude. The server's pages
+without JavaScript are coloured by the same lexers.
 
 The page's editor has the same words in `static/src/words.ts` (a test compares them).
 """
@@ -68,12 +68,12 @@ OPERATOR = r"[-+*/%=<>!&|^@~.?\\]+"
 
 
 def _any_of(listed: list[str]) -> words:
-    """One of these words, and no longer one."""
+    """Match one of these words, and no longer one."""
     return words(listed, suffix=r"(?![\w'])")
 
 
 class _Listed(RegexLexer):  # type: ignore[misc]  # Pygments has no types
-    """What the languages share. A text keeps each of its characters, whatever it is."""
+    """Rules shared by the languages. A text keeps all of its characters."""
 
     flags = re.MULTILINE
     usual: ClassVar[Rules] = [

@@ -1,4 +1,4 @@
-"""The functions of the public interface, over the requests that the worker answers as well."""
+"""The functions of the public interface, built on the worker's requests."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class CheckedProgram:
 
 @dataclass(frozen=True, slots=True)
 class StageDescription:
-    """A stage of the pipeline: the id that `text` of a program takes, title, what it shows."""
+    """A stage of the pipeline: the id that `text` of a program takes, title, description."""
 
     id: str
     title: str
@@ -50,9 +50,9 @@ class StageDescription:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether two sets of cells meet: `disjoint`, `overlap` or `unknown`, and why.
+    """A verdict on two sets of cells: `disjoint`, `overlap` or `unknown`, with the reason.
 
-    `reason` is empty for `disjoint`. `witness` has values of names for which both hold `cell`.
+    `reason` is empty for `disjoint`. `witness` has values of names for which both contain `cell`.
     """
 
     verdict: str
@@ -64,8 +64,8 @@ class Verdict:
 def check(source: str, *, files: Mapping[str, str] = _NO_FILES) -> CheckedProgram:
     """Parse and type-check a Futhark program.
 
-    `files` maps the paths that it may import to their texts. Raises `Error` for a program that is
-    wrong; `others` of it holds the further errors.
+    `files` maps the paths that it may import to their texts. Raises `Error` for an invalid program;
+    its `others` holds the further errors.
 
     >>> check("entry main [n] (xs: [n]f32) = f32.sum xs").entries[0].results
     ('f32',)
@@ -85,7 +85,7 @@ def check(source: str, *, files: Mapping[str, str] = _NO_FILES) -> CheckedProgra
 
 
 def stages() -> tuple[StageDescription, ...]:
-    """The stages of the pipeline, in order.
+    """Return the stages of the pipeline, in order.
 
     >>> [stage.id for stage in stages()][:4]
     ['ast', 'typed', 'mono', 'soa']
@@ -100,12 +100,12 @@ def compile(
     disable: Sequence[str] = (),
     files: Mapping[str, str] = _NO_FILES,
 ) -> CompiledProgram:
-    """Compile a Futhark program, whose entry points are methods of what is returned.
+    """Compile a Futhark program; its entry points are methods of the result.
 
-    They take arrays of NumPy, and arrays that lie on a GPU as they are: `target` is what runs them,
-    `c`, `cuda`, or `ref` for the interpreter, by default `cuda` where an argument lies on a GPU
-    and `c` where none does. `disable` switches off passes and rules, such as `fuse` or
-    `fuse/map-map`. Raises `Error` for a program that is wrong, and for names that are none.
+    They take NumPy arrays, and arrays on a GPU in place. `target` selects the back end: `c`,
+    `cuda`, or `ref` for the interpreter; by default `cuda` if an argument lies on a GPU and `c`
+    otherwise. `disable` switches off passes and rules, such as `fuse` or `fuse/map-map`. Raises
+    `Error` for an invalid program, and for unknown names.
 
     >>> program = compile("entry dot [n] (xs: [n]f64) (ys: [n]f64) = f64.sum (map2 (*) xs ys)")
     >>> program.dot([1, 2, 3], [4, 5, 6])
@@ -127,12 +127,12 @@ def run(
 ) -> tuple[Value, ...]:
     """Run an entry point (`main`, or the only one), and return its results as NumPy values.
 
-    An argument for each parameter: a NumPy array or scalar of exactly the parameter's type, or
-    numbers, booleans and nested lists of them, of which whole numbers have to fit and others are
-    rounded. Its shape is that of the parameter's type. `backend`: `c`, `cuda`, or `ref` for the
-    interpreter. The run is a process of its own, which reaches no file and no network, and ends
-    after so many `seconds`. Raises `Error` for a program or an argument that is wrong, a run that
-    fails or takes too long, and for parameters and results that are no numbers or arrays of them.
+    Arguments: for each parameter a NumPy array or scalar of exactly its type, or numbers, booleans
+    and nested lists of them (whole numbers have to fit, others are rounded), of the shape of its
+    type. `backend`: `c`, `cuda`, or `ref` for the interpreter. The run is a process of its own,
+    without access to files and network, which ends after so many `seconds`. Raises `Error` for an
+    invalid program or argument, a run that fails or takes too long, and for parameters and results
+    other than numbers and arrays of them.
 
     >>> run("entry main [n] (xs: [n]f64) (k: i64) = xs[k]", [0.5, 1.5], 1, backend="ref")
     (np.float64(1.5),)
@@ -142,10 +142,11 @@ def run(
 
 
 def prove(a: str, b: str, *, assumptions: Mapping[str, Any] | None = None) -> Verdict:
-    """Find out whether two LMADs, sets of cells of memory, ever share a cell.
+    """Decide whether two LMADs, sets of memory cells, ever share a cell.
 
-    An LMAD is `offset + {(size : stride), ..}`; `assumptions` say what is known of its names, in
-    the notation of `docs/proving.md`. Raises `Error` for what is no LMAD, and for too hard ones.
+    An LMAD is `offset + {(size : stride), ..}`; `assumptions` are facts about its names, in the
+    notation of `docs/proving.md`. Raises `Error` for a malformed LMAD, and for a problem that takes
+    too long.
 
     >>> prove("{(n : 2)}", "1 + {(n : 2)}", assumptions={"nonnegative": ["n"]}).verdict
     'disjoint'

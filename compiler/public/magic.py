@@ -5,9 +5,8 @@
     %%stridescope sums --stage funmem --accesses n=512 --run xs
     entry main [n] (xs: [n]f32) = f32.sum xs
 
-`sums` is the compiled program then, as `stridescope.compile` gives it; shown are the stages that
-are asked for, what each access costs on a GPU, and results for arguments that are expressions of
-Python.
+This binds `sums` to the compiled program, as by `stridescope.compile`, and shows the requested
+stages, the cost of each access on a GPU, and results for arguments given as expressions of Python.
 """
 
 from __future__ import annotations
@@ -36,19 +35,19 @@ from compiler.public.program import CompiledProgram
 NAME = "program"
 OBSERVED_SECONDS = 10.0
 _COLOURS: dict[str, type[Lexer]] = {"text": CudaLexer, "typed": FutharkLexer}
-"""By the kind of a stage; others are languages of the compiler's own."""
+"""By the kind of a stage; other kinds are the compiler's own languages."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownPart:
-    """A text that a cell shows; `kind` is that of a stage, "" for plain text."""
+    """A text in a cell's output; `kind` is that of a stage, "" for plain text."""
 
     title: str
     text: str
     kind: str = ""
 
     def as_html(self) -> str:
-        """The text with its title, which opens and closes it, and its colours."""
+        """Render the text as HTML, with a title that folds it, and colours."""
         if self.kind:
             style: Any = HtmlFormatter(noclasses=True, nobackground=True)
             body = highlight(self.text, _COLOURS.get(self.kind, StageLexer)(), style)
@@ -60,7 +59,7 @@ class ShownPart:
 
 @dataclass(frozen=True, slots=True)
 class CellShown:
-    """What a cell shows: HTML in a notebook, text elsewhere."""
+    """A cell's output: HTML in a notebook, text elsewhere."""
 
     parts: tuple[ShownPart, ...]
 
@@ -72,7 +71,7 @@ class CellShown:
 
 
 class _Options(argparse.ArgumentParser):
-    """The options of the line, which raise what is wrong instead of ending the process."""
+    """The options of the line; errors are raised instead of ending the process."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"%%stridescope: {message}.", hint=self.format_usage().strip())
@@ -91,9 +90,9 @@ def _options() -> _Options:
 
 
 def cell(line: str, source: str, names: dict[str, Any]) -> CellShown:
-    """Compile a cell, bind the program to its name, and show what the line asks for.
+    """Compile a cell, bind the program to its name, and return the requested output.
 
-    Raises `Error` for what is wrong with the program, the line, or a run.
+    Raises `Error` for an invalid program or line, or a failed run.
     """
     try:
         return _cell(line, source, names)
@@ -146,7 +145,7 @@ def _accesses(program: CompiledProgram, entry: str, sizes: Sequence[str]) -> Sho
 
 
 def _numbers(sizes: Sequence[str]) -> dict[str, int]:
-    """Sizes by name. Raises UsageError for what is no `NAME=NUMBER`."""
+    """Parse sizes by name. Raises UsageError for anything but `NAME=NUMBER`."""
     found = {}
     for one in sizes:
         name, _, number = one.partition("=")
@@ -167,7 +166,7 @@ def _results(
 
 
 def add_to(shell: Any) -> None:
-    """Add the magic to a shell of IPython."""
+    """Add the magic to an IPython shell."""
 
     def stridescope(line: str, text: str) -> CellShown:
         return cell(line, text, shell.user_ns)

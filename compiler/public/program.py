@@ -27,9 +27,9 @@ from compiler.runtime.device_process import GPUS
 from compiler.runtime.interface import is_on_gpu
 
 _RUNNER = "cupy"
-"""What runs programs on GPUs, so that its arrays are those of results."""
+"""The optional package that runs programs on GPUs, so that results are its arrays."""
 _DLPACK = {"jaxlib": "jax.dlpack", "jax": "jax.dlpack"}
-"""Where a package has `from_dlpack`, if not at its top."""
+"""The module with `from_dlpack`, for packages without one at their top."""
 TARGETS = (*BACK_ENDS, "ref")
 
 
@@ -46,7 +46,7 @@ class CompiledProgram:
         disable: Sequence[str] = (),
         files: Mapping[str, str] | None = None,
     ) -> None:
-        """As `compile`, which is what to call."""
+        """Like `compile`, which is the function to call."""
         if target and target not in TARGETS:
             known = ", ".join(f"`{one}`" for one in TARGETS)
             raise UsageError(f"There is no target `{target}`.", hint=f"There are {known}.")
@@ -62,12 +62,12 @@ class CompiledProgram:
         self._on_gpus: dict[int, DeviceProgram] = {}
 
     def asked(self, target: str = "c") -> OfProgram:
-        """The program as the compiler is asked about it."""
+        """Return the program as a request to the compiler."""
         options: Options = {"target": target, "disable": list(self._disable)}
         return OfProgram(self.source, options, dict(self._files))
 
     def __getitem__(self, name: str) -> EntryPoint:
-        """The entry point of that name. Raises `Error` where there is none."""
+        """Return the entry point of that name. Raises `Error` if it does not exist."""
         if name not in self.entries:
             known = ", ".join(f"`{one}`" for one in self.entries) or "none"
             raise UsageError(f"There is no entry point `{name}`.", hint=f"There are {known}.")
@@ -89,7 +89,7 @@ class CompiledProgram:
         return f"<CompiledProgram with the entry points {named}>"
 
     def text(self, stage: str = "", *, target: str = "") -> str:
-        """The program at a stage: one of `stages()`, by default the text for its target.
+        """Return the text of a stage: one of `stages()`, by default that of its target.
 
         The stages from `flat` to `imp` are made for a target, `c` or `cuda`.
         """
@@ -100,7 +100,7 @@ class CompiledProgram:
         return deep(lambda: api.show(asked))["stages"][stage]["text"] or ""
 
     def on_gpu(self, number: int) -> DeviceProgram:
-        """The program with its kernels on a device of this process. Raises `Error` without one."""
+        """Load the program's kernels on a device of this process. Raises `Error` without one."""
         if number not in self._on_gpus:
             made = deep(lambda: DeviceProgram(self._cuda(), number, self._toolkit, self._strided))
             self._on_gpus[number] = made
@@ -110,7 +110,7 @@ class CompiledProgram:
         return plain(api.compilation(self.asked("cuda")).result("cuda").text)
 
     def _strided(self, entry: str, which: tuple[int, ...]) -> tuple[str, str]:
-        """The text for inputs of an entry point that have any strides."""
+        """Return the text for strided inputs of an entry point."""
         found = api.outside(self.asked(), entry)
         for k, param in enumerate(external(found.fun)):
             rank = len(getattr(param.type, "shape", ()))
@@ -133,7 +133,7 @@ class CompiledProgram:
 
 
 class EntryPoint:
-    """An entry point of a program. `params` and `results` are its types, as the source has them."""
+    """An entry point of a program. `params` and `results` are its types, as in the source."""
 
     def __init__(self, program: CompiledProgram, name: str) -> None:
         self.program, self.name = program, name
@@ -156,19 +156,19 @@ class EntryPoint:
         stream: Any = None,
         seconds: float = 60.0,
     ) -> Any:
-        """The result, or a tuple of several.
+        """Run the entry point; return the result, or a tuple of several.
 
-        An argument for each parameter: a NumPy array or scalar of exactly the parameter's type, or
-        numbers, booleans and nested lists of them, of which whole numbers have to fit and others
-        are rounded. Where one of them lies on a GPU, that of CuPy, PyTorch, JAX or Numba (by
-        `__cuda_array_interface__` or DLPack), the program runs there in this process, and
-        results are arrays of the same library, without a copy. Such inputs may have any strides;
-        none of them is overwritten. `stream` is where its work goes: CuPy's current stream, or one
-        that is given as an object or a number. Elsewhere the run is a process of its own, which
-        ends after so many `seconds`.
+        Arguments: for each parameter a NumPy array or scalar of exactly its type, or numbers,
+        booleans and nested lists of them (whole numbers have to fit, others are rounded). If one of
+        them lies on a GPU, such as those of CuPy, PyTorch, JAX or Numba (by
+        `__cuda_array_interface__` or DLPack), the program runs there in this process, and results
+        are arrays of the same library, without a copy. Such inputs may have any strides; none of
+        them is overwritten. `stream` gets its work: CuPy's current stream, or one given as an
+        object or a number. Otherwise the run is a process of its own, which ends after so many
+        `seconds`.
 
         `out`: an array for the result, or a list of one for each (or None), which are filled and
-        given instead. Raises `Error` for what does not fit and for a run that fails.
+        returned instead. Raises `Error` for arguments that do not fit and for a run that fails.
         """
         near = next(filter(is_on_gpu, args), None)
         chosen = target or self.program.target or ("c" if near is None else "cuda")
@@ -191,7 +191,7 @@ class EntryPoint:
     def _on_gpu(
         self, args: Sequence[Any], near: Any, out: Sequence[Any], stream: Any
     ) -> tuple[Any, ...]:
-        """Run where an argument lies."""
+        """Run on the device of an argument."""
         if self._params is None:
             self._params = external(_outside(self.program.asked("cuda"), self.name).fun)
         program = self.program.on_gpu(_number_of(near))
@@ -204,7 +204,7 @@ class EntryPoint:
 def run_here(
     asked: OfProgram, entry: str, args: Sequence[Any], backend: str, seconds: float
 ) -> tuple[Value, ...]:
-    """The results of a run in a process of its own. Raises `Error` as `run` says."""
+    """Run in a process of its own; return the results. Raises `Error` as `run` does."""
     found = _outside(asked, entry)
     params = external(found.fun)
     given = [as_value(*pair) for pair in zip(params, args, strict=False)]
@@ -213,7 +213,7 @@ def run_here(
 
 
 def _outside(asked: OfProgram, entry: str) -> Outside:
-    """The entry point. Raises UsageError for one whose values Python has not."""
+    """Return the entry point. Raises UsageError for types that Python lacks."""
     found = api.outside(asked, entry)
     if not all(map(is_plain, (*found.params, *found.results))):
         raise UsageError(
@@ -224,18 +224,18 @@ def _outside(asked: OfProgram, entry: str) -> Outside:
 
 
 def _is_array(one: Any) -> bool:
-    """Whether it tells of its memory by itself, wherever that is."""
+    """Return True if an object exports its memory, wherever it lies."""
     return is_on_gpu(one) or hasattr(one, "__dlpack_device__")
 
 
 def _number_of(array: Any) -> int:
-    """The number of the device on which an array lies."""
+    """Return the number of the device on which an array lies."""
     device = getattr(array, "__dlpack_device__", None)
     return int(device()[1]) if callable(device) else 0
 
 
 def _filled(out: Any, found: Value) -> Any:
-    """An array of the caller's with a result of the host, or the result where there is none."""
+    """Copy a host result into the caller's array, or return the result if there is none."""
     if out is None:
         return found
     if not isinstance(out, np.ndarray) or (out.shape, out.dtype) != (found.shape, found.dtype):
@@ -248,7 +248,7 @@ def _filled(out: Any, found: Value) -> Any:
 
 
 def _as_near(found: Any, near: Any) -> Any:
-    """A result as an array of the library that an argument is of, where that takes DLPack."""
+    """Convert a result to the array library of an argument, where that supports DLPack."""
     if not isinstance(found, DeviceArray) or found.block.constant or isinstance(near, DeviceArray):
         return found
     package = type(near).__module__.partition(".")[0]

@@ -1,1 +1,1 @@
-"""The processes and devices that run programs."""
+"""Processes and devices that run programs."""

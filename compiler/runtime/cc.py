@@ -1,6 +1,6 @@
-"""The C compiler: the machine's own, or the `ziglang` wheel's; libraries are cached by content.
+"""Run the C compiler (the machine's own, or the `ziglang` wheel's); cache libraries by content.
 
-With the wheel there is no OpenMP run time: programs are vectorised, but run on one core.
+The wheel has no OpenMP run time: programs are vectorised, but run on one core.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NARROW_MOVES = ("-mmove-max=128", "-mstore-max=128")
 1, 1, 1, 0 of 64 bits are written as 1, 1, 1, 1, since the highest ones are cut off while it is
 asked whether all are the same."""
 _WRAPPED, _WRAP = "-DSS_WRAPPED", "-Wl,--wrap=GOMP_parallel"
-"""Let a text of ours decide what a loop of one thread costs (`codegen/c/runtime.py`)."""
+"""Let our runtime decide the cost of a one-thread loop (`codegen/c/runtime.py`)."""
 _VECTOR = '-DSS_VECTOR=__attribute__((simd("notinbranch"),const))'
 _PROBE = """\
 #include <omp.h>
@@ -47,16 +47,16 @@ float f(const float *x, int n) {
 }
 """
 ASSEMBLY = ("-S", "-g1", "-fno-asynchronous-unwind-tables")
-"""Flags for a text in assembly that says which lines it is from."""
+"""Flags for assembly with source lines."""
 COUNTING = "-DSS_COUNT"
-"""A flag for programs that count what they copy."""
+"""The flag for programs that count their copies."""
 LONG_TEXT = 250_000
-"""Characters from which on a program is compiled with less effort, or it would take minutes."""
+"""Characters above which a program is compiled with less effort, to avoid minutes of compiling."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """A command with flags; `parallel` if programs use all cores."""
+    """A command with flags; `parallel` if programs can use all cores."""
 
     command: tuple[str, ...]
     flags: tuple[str, ...]
@@ -67,7 +67,7 @@ class Compiler:
 
 @cache
 def find_compiler() -> Compiler:
-    """The compiler to use. Raises UsageError where there is none."""
+    """Find a C compiler. Raises UsageError where there is none."""
     for name in ("cc", "gcc", "clang"):
         path = shutil.which(name)
         if path is not None:
@@ -85,7 +85,7 @@ def find_compiler() -> Compiler:
 
 
 def _probe(command: tuple[str, ...]) -> Compiler | None:
-    """The first set of flags that works: threads and vector math, threads, neither."""
+    """Return the first working set of flags: threads and vector math, threads, neither."""
     asked = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
     if asked.returncode:
         return None
@@ -111,9 +111,9 @@ def _probe(command: tuple[str, ...]) -> Compiler | None:
 
 
 def _run(compiler: Compiler, text: str, target: Path, more: Sequence[str] = ()) -> str:
-    """Compile; the compiler's complaints, or "" if there are none.
+    """Compile; return the compiler's error output, or "" on success.
 
-    Its temporary files lie beside the target, in a folder that goes with the job.
+    Its temporary files lie beside the target, in a folder that is deleted with the job.
     """
     command = [*compiler.command, _effort(text), *compiler.flags, *more]
     command += ["-x", "c", "-", "-o", str(target), *compiler.libraries]
@@ -126,7 +126,7 @@ def _effort(text: str) -> str:
 
 
 def assembly(text: str) -> str:
-    """What the compiler makes of a C text, with the lines of the text. Raises as `compile_c`."""
+    """Compile C to assembly with source lines. Raises as `compile_c`."""
     with tempfile.TemporaryDirectory(prefix="cc-", ignore_cleanup_errors=True) as folder:
         made = Path(folder) / "program.s"
         complaint = _run(find_compiler(), text, made, ASSEMBLY)
@@ -136,9 +136,11 @@ def assembly(text: str) -> str:
 
 
 def compile_c(text: str, more: Sequence[str] = ()) -> Path:
-    """The shared library of a C text. Raises CompilerBug if the compiler refuses it.
+    """Compile C to a shared library.
 
-    `more` are further flags: `-O0` for texts of which many are run once, COUNTING.
+    Raises CompilerBug if the compiler rejects it. Raises CompilerBug if the compiler refuses it.
+
+    `more` are further flags, such as COUNTING, or `-O0` for texts that run once.
     """
     compiler = find_compiler()
     digest = hashlib.sha256()
@@ -159,7 +161,7 @@ def compile_c(text: str, more: Sequence[str] = ()) -> Path:
 
 @cache
 def _machine() -> str:
-    """What `-march=native` depends on."""
+    """Describe the processor, which `-march=native` depends on."""
     try:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:

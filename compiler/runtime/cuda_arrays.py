@@ -1,9 +1,9 @@
-"""Programs over arrays that lie on a GPU already, as those of CuPy, in the process that has them.
+"""Run programs on arrays that lie on this process's GPU already, such as CuPy's.
 
-An array is whatever has `__cuda_array_interface__`, or DLPack from a GPU; results have both. Work
+An array is an object with `__cuda_array_interface__`, or DLPack from a GPU; results have both. Work
 goes to the caller's stream, CuPy's current one if none is named.
 
-Nothing protects the process here: what a program does wrong on the device ends its context.
+Nothing protects the process here: a fault on the device ends its context.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from compiler.runtime.opened import gpus
 from compiler.runtime.runs import Cells, arguments, fitting, results, sizes_of
 
 Strided = Callable[[str, tuple[int, ...]], tuple[str, str]]
-"""The text with an entry point, and its name, that takes some inputs as cells with steps."""
+"""Makes a text, and the name of its entry point, that takes some inputs as cells with strides."""
 REMEMBERED = 64
-"""Calls with other shapes or whole numbers whose sizes are remembered."""
+"""Calls, by shapes and integers, whose derived sizes are cached."""
 DEFAULT_STREAM = 1
-"""What an interface calls the stream of whoever names none."""
+"""The default stream's number in an array interface."""
 
 
 class Borrowed(DeviceBlock):
-    """Cells that somebody else has, who is kept as long as they are used."""
+    """Cells of another owner, which is kept alive as long as they are used."""
 
     def __init__(self, device: Device, told: ArrayOnGpu, count: int, owner: object) -> None:
         self.device, self.count, self.owner = device, count, owner
@@ -52,12 +52,12 @@ class Borrowed(DeviceBlock):
         self.serial = device.made
 
     def __del__(self) -> None:
-        """They are not ours to give back."""
+        """Do nothing: the cells belong to another owner."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceArray:
-    """An array on the device, row-major; read-only if it is an input that was."""
+    """A row-major array on the device; read-only if it is a read-only input."""
 
     block: DeviceBlock
     shape: tuple[int, ...]
@@ -66,7 +66,7 @@ class DeviceArray:
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """Version 3: whoever reads it on another stream waits for that of the run first."""
+        """Version 3: a reader on another stream waits for the stream of the run."""
         size = math.prod(self.shape)
         where = self.block.address if size else 0
         return {
@@ -79,27 +79,27 @@ class DeviceArray:
         }
 
     def __dlpack__(self, **named: Any) -> Any:
-        """A capsule of DLPack over the same memory. BufferError where nobody may write to it."""
+        """Export as a DLPack capsule. Raises BufferError for read-only memory."""
         with self._gpu.current(), self._gpu.on(self.stream):
             return self.exported().__dlpack__(**named)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """The kind of the device and its number, as DLPack has them."""
+        """Return the kind of the device and its number, in DLPack's terms."""
         kind, number = self.exported().__dlpack_device__()
         return int(kind), int(number)
 
     def exported(self) -> Any:
-        """An array of CuPy's over the same memory."""
+        """Return a CuPy array over the same memory."""
         if self.block.constant:
             raise BufferError("this result is an input that nobody may write to")
         return self._gpu.array(self.block.address, self.shape, self.dtype, self.block)
 
     def reshape(self, shape: Sequence[int]) -> DeviceArray:
-        """The same cells in another shape."""
+        """Return the same cells in another shape."""
         return DeviceArray(self.block, tuple(shape), self.dtype, self.stream)
 
     def get(self) -> Cells:
-        """A copy for the host."""
+        """Copy to the host."""
         device = self.block.device
         with self._gpu.current(), self._gpu.on(self.stream):
             found = device.taken(self.block, math.prod(self.shape), self.dtype)
@@ -114,7 +114,7 @@ class DeviceArray:
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """An input: where it lies, and what is known of it without reading it."""
+    """An input: its place, and properties known without reading it."""
 
     told: ArrayOnGpu
     shape: tuple[int, ...]
@@ -122,13 +122,13 @@ class _Given:
     unique: bool
 
     def reshape(self, _: int) -> _Given:
-        """Its cells in order, which they are in."""
+        """Return the cells in order, which they are in already."""
         return self
 
 
 @dataclass(slots=True)
 class _Version:
-    """A text, its functions of the host, and the device with its kernels."""
+    """A text, its host functions, and the device with its kernels."""
 
     code: str
     about: Plain
@@ -137,10 +137,10 @@ class _Version:
 
 
 class DeviceProgram:
-    """A CUDA text of ours, whose entry points are called with arrays of this process's device.
+    """A generated CUDA text, whose entry points take arrays of this process's device.
 
-    `number` is the device's among those that are visible. `strided` makes the texts for inputs
-    that are not row-major. Raises UsageError where there is no such device.
+    `number` is the index among visible devices. `strided` makes the texts for inputs that are not
+    row-major. Raises UsageError where there is no such device.
     """
 
     def __init__(
@@ -157,22 +157,22 @@ class DeviceProgram:
         self.gpu = visible.open(number)
         self.versions: dict[tuple[str, tuple[int, ...]], tuple[_Version, str]] = {}
         self.sizes: dict[tuple[Any, ...], dict[str, int]] = {}
-        """By an entry point, shapes and whole numbers: what follows from them."""
+        """Derived sizes by entry point, shapes and integers."""
         self.turn = Lock()
-        """One run at a time: they share what waits and fails."""
+        """Serialises runs, which share the failure flag and the landing area."""
         with self.gpu.current():
             self.main = self._version(self.code)
 
     @property
     def device(self) -> Device:
-        """The device with the kernels of the text."""
+        """Return the device with the kernels of the text."""
         return self.main.device
 
     def _version(self, code: str) -> _Version:
         return _Version(code, about(code), host_functions(code), self._opened(code, False))
 
     def _opened(self, code: str, wide: bool) -> Device:
-        """The device, with kernels whose indices are `wide` or not."""
+        """Open the device with kernels, whose indices are `wide` (64 bits) or not."""
         kernels = split(code)[0]
         text = widened(kernels) if wide else kernels
         image = self.toolkit.image(text, self.gpu.capability, self.cuda)
@@ -181,12 +181,12 @@ class DeviceProgram:
     def run(
         self, entry: str, given: Sequence[Any], out: Sequence[Any] = (), stream: Any = None
     ) -> list[DeviceArray | values.Value]:
-        """The results of an entry point: arrays on the device, and NumPy's scalars.
+        """Run an entry point; return arrays on the device, and NumPy scalars.
 
         Inputs are arrays of the device, with any strides, arrays of the host, or numbers. None of
-        them is overwritten; a result may be one of them. What `out` has for a result, unless that
-        is None, is filled with it and given instead. Raises UsageError for values that do not fit,
-        and what a run raises.
+        them is overwritten; a result may be one of them. Where `out` has an array for a result,
+        that is filled and returned instead. Raises UsageError for values that do not fit, and
+        errors of the run.
         """
         with self.turn, self.gpu.current(), self.gpu.on(stream):
             found = self._run(entry, given)
@@ -214,7 +214,7 @@ class DeviceProgram:
         return self._called(version, chosen, arrays, sizes)
 
     def _sizes(self, chosen: Plain, arrays: Sequence[Any]) -> dict[str, int]:
-        """The sizes and whole numbers that a call has: those of the last calls are known."""
+        """Return the sizes and integers of a call; those of recent calls are cached."""
         key = (
             chosen["name"],
             *(
@@ -231,7 +231,7 @@ class DeviceProgram:
     def _called(
         self, version: _Version, chosen: Plain, arrays: Sequence[Any], sizes: dict[str, int]
     ) -> list[DeviceArray | values.Value]:
-        """What an entry point of a version gives; its indices become wider where they have to."""
+        """Call an entry point of a version; recompile with wide indices where needed."""
         function = version.functions[chosen["symbol"]]
         outcome: Any = None
 
@@ -260,7 +260,7 @@ class DeviceProgram:
         return results(chosen, outcome, sizes, array)
 
     def _for_strides(self, entry: str, apart: tuple[int, ...]) -> tuple[_Version, str]:
-        """The version for inputs of these numbers that are not row-major, and its entry point."""
+        """Return the version for strided inputs with these numbers, and its entry point."""
         if self.strided is None:
             raise UsageError(
                 f"Input {apart[0] + 1} is not row-major with all of its elements next to each "
@@ -274,7 +274,7 @@ class DeviceProgram:
         return self.versions[key]
 
     def _taken(self, taken: Plain, value: Any, number: int) -> _Given:
-        """An array of the device. Raises UsageError if it is not what the entry point takes."""
+        """Read an array's interface. Raises UsageError if it does not fit the entry point."""
         name = f"Input {number}"
         if not hasattr(type(value), "__cuda_array_interface__") and has_dlpack_of_gpu(value):
             value = self.gpu.imported(value)
@@ -294,7 +294,7 @@ class DeviceProgram:
         return _Given(found, shape, value, taken["unique"])
 
     def _check_place(self, found: ArrayOnGpu, name: str) -> None:
-        """Raise UsageError unless an array is on this device, and its steps are whole cells."""
+        """Raise UsageError unless an array is on this device and its strides are whole cells."""
         if 0 not in found.shape and not self.gpu.owns(found.address):
             raise UsageError(
                 f"{name} is not in the memory of the device of this program.",
@@ -310,7 +310,7 @@ class DeviceProgram:
             ) from None
 
     def _block(self, device: Device, array: Cells | _Given) -> DeviceBlock:
-        """Where an input's cells are; a copy of those that the program may overwrite."""
+        """Return an input's block; a copy if the program may overwrite it."""
         if not isinstance(array, _Given):
             return device.given(array)
         count = math.prod(array.shape)
@@ -322,7 +322,7 @@ class DeviceProgram:
         return made
 
     def _filled(self, out: Any, found: DeviceArray | values.Value, number: int) -> Any:
-        """An array of the caller's with a result, or the result where there is none."""
+        """Copy a result into the caller's array, or return the result if `out` is None."""
         if out is None:
             return found
         name = f"`out` of result {number + 1}"
@@ -344,14 +344,14 @@ class DeviceProgram:
 
 
 def _apart(arrays: Sequence[Any]) -> tuple[int, ...]:
-    """The numbers of the inputs on the device that are not row-major."""
+    """Return the numbers of device inputs that are not row-major."""
     return tuple(
         k for k, one in enumerate(arrays) if isinstance(one, _Given) and not one.told.together
     )
 
 
 def _with_steps(chosen: Plain, arrays: Sequence[Any], sizes: dict[str, int]) -> list[Any]:
-    """What the version for strides takes: sizes, and of arrays that are apart cells and steps.
+    """Return the arguments of the strided version: sizes, and for strided arrays cells and strides.
 
     `lower/strided.py` has the same order.
     """

@@ -1,4 +1,4 @@
-"""What the host's program of a CUDA text calls: memory, launches and the failure flag."""
+"""The device interface that host programs of CUDA texts call: memory, launches, failure flag."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ from compiler.runtime.runs import (
 )
 
 TARGET_BLOCKS = 1024
-"""Blocks of threads that fill a GPU."""
+"""Blocks of threads that saturate a GPU."""
 LARGEST = 2**63 - 1
 MOST_CELLS = 1 << 58
-"""Cells of a block; more bytes than can be told in 64 bits are not asked for."""
+"""Cells of a block; more bytes do not fit 64 bits."""
 MOST_BLOCKS = 2**31 - 1
 """Blocks of threads of a launch."""
 MOST_ROUNDS = 16
-"""Rounds of a loop until blocks are where they were, if they ever are; with two in turn it is 3."""
+"""Iterations after which a loop's blocks must return to their places to be captured; usually 3."""
 KEPT_BYTES = 1 << 28
-"""What of given-back memory a run keeps, to have it at hand for the next block of that size."""
+"""Freed memory that a run keeps for later blocks of the same size."""
 UNSURE_ROUNDS = 1000
-"""Rounds of loops of the host that a failed check may be about, until the host asks."""
+"""Iterations of host loops after which the host asks whether a check has failed."""
 MAKING = 8
-"""As many launches are about as much work as to capture, make and give back a graph."""
+"""Launches that cost about as much as capturing, instantiating and freeing a graph."""
 _FLAG = 16
-"""Words of the failure flag: whether, which check, and the values that it shows."""
+"""Words of the failure flag: whether, which check, and the values of its message."""
 
 
 _WORDS = {
@@ -70,34 +70,34 @@ _WORDS = {
     BLOCK: "Q",
     ROUNDS: "Q",
 }
-"""How a kernel's argument fills a word, for `struct`."""
+"""Layout of a kernel's argument in a word, for `struct`."""
 
 
 Spare = dict[tuple[int, int], list[tuple[int, int]]]
-"""Addresses and serials of blocks that nobody has any more, by what blocks that are made in the
-same loop have in common with them (`DeviceBlock.like`)."""
+"""Addresses and serials of freed blocks, by the key of blocks of the
+same loop that can take their place (`DeviceBlock.like`)."""
 
 
 class TooWide(Exception):
-    """A launch needs indices of 64 bits, and the kernels have been compiled for fewer."""
+    """A launch needs indices of 64 bits, but the kernels are compiled for fewer."""
 
 
 class DeviceBlock:
-    """Cells on the device, given back when nobody has them any more."""
+    """Cells on the device, freed with the last reference."""
 
     __slots__ = ("address", "bytes", "count", "device", "dtype", "like", "serial")
 
     constant = False
-    """Whether they are somebody's who lets nobody write to them."""
+    """True for memory that must not be written."""
 
     def __init__(self, device: Device, count: int, dtype: np.dtype[np.generic]) -> None:
-        """Raises DeviceError where there is no room."""
+        """Raise DeviceError where memory is exhausted."""
         self.address = 0
         itemsize = dtype.itemsize
         size = max(count, 1) * itemsize
         self.device, self.count, self.dtype, self.bytes = device, count, dtype, size
         self.like = size, itemsize
-        """What a block has in common with those that can lie where it lies."""
+        """The key of blocks that can take its place."""
         if device.spare is not None:
             kept = device.spare.setdefault(self.like, [])
             if kept:
@@ -120,16 +120,16 @@ class DeviceBlock:
             self.device.give_back(self.address, self.bytes)
 
     def __index__(self) -> int:
-        """What a kernel is given for it."""
+        """Return the kernel argument for it: its address."""
         return self.address
 
     def at(self, index: int) -> int:
-        """The address of a cell."""
+        """Return the address of a cell."""
         return self.address + index * self.dtype.itemsize
 
 
 class _Kernel:
-    """A kernel of a run, and what it is launched with next.
+    """A kernel of a run, and the arguments of its next launch.
 
     Words of 64 bits hold its arguments, the last of which is the failure flag; their addresses lie
     at `places`.
@@ -152,7 +152,7 @@ class _Kernel:
         self.places = _start(self.addresses)
 
     def start(self, *arguments: Any) -> None:
-        """Ask the device for it. The words are read before the call returns."""
+        """Launch the kernel. The words are read before the call returns."""
         device = self.device
         if self.count <= 0:
             return
@@ -171,36 +171,35 @@ class Device:
     """One run on a GPU, with `most` bytes of its memory; `wide`: indices have 64 bits."""
 
     asked = 0
-    """Launches, copies of blocks and zeros that were asked for in the loop that is run."""
+    """Launches, block copies and zero fills requested in the current loop."""
     spare: Spare | None = None
-    """What rounds of a loop that may be captured leave for the next ones."""
+    """Blocks that iterations of a capturable loop leave for later ones."""
 
     def __init__(self, gpu: Gpu, image: bytes, about: Plain, most: int, wide: bool = False) -> None:
         self.gpu, self.about, self.most, self.wide = gpu, about, most, wide
         self.used = self.peak = self.made = 0
         self.unsure = 0
-        """Rounds of loops since the host has asked, whose number a failed check may be about."""
+        """Iterations since the host last checked the failure flag."""
         self.running = False
-        """Whether there may be kernels whose end nobody has waited for."""
+        """True if kernels may still be running."""
         self.kernels: dict[str, _Kernel] = {}
-        """Those that have been launched."""
+        """The kernels launched so far."""
         self.launches: list[tuple[str, int]] = []
-        """Where accesses are watched: kernels in the order of their launches, with their blocks."""
+        """Kernels in launch order with their blocks, where accesses are observed."""
         self.idle: dict[int, list[int]] = {}
-        """Addresses of memory that no block lies in, by its size in bytes."""
+        """Addresses of free memory by size in bytes."""
         self.idle_bytes = 0
         self.open = True
         self.landed = gpu.landing
-        """What copies to the host bring, the failure flag first."""
+        """Host memory that receives copies from the device, the failure flag first."""
         self.landing = _start(gpu.landing)
         self.module = gpu.load(image)
         self.failure = self.zeros(_FLAG, "i64")
 
     def call(self, function: Callable[..., Any], given: Sequence[Any]) -> Any:
-        """What a function of the host gives.
+        """Call a host function.
 
-        After a check has failed in a kernel the host may ask for anything: what is wrong then is
-        the check.
+        After a check has failed in a kernel the host may fail too: the error is then the check's.
         """
         self.unsure = 0
         try:
@@ -211,7 +210,7 @@ class Device:
             raise
 
     def close(self) -> None:
-        """Give all back that nobody has any more; the results have been read."""
+        """Free everything unused, after the results have been read."""
         del self.failure  # it knows the device
         self.open = False
         self.let_go_idle()
@@ -219,13 +218,13 @@ class Device:
         self.gpu.unload(self.module)
 
     def forgive(self) -> None:
-        """Forget a check that failed, after which kernels do nothing; for the next run."""
+        """Clear the failure flag, which stops kernels, for the next run."""
         self.gpu.wait()
         self.gpu.zero(self.failure.address, self.failure.bytes)
         self.running = False
 
     def alloc(self, count: int, prim: Prim, site: int) -> DeviceBlock:
-        """A block; `count` is exact."""
+        """Allocate a block; `count` is exact."""
         try:
             if 0 <= count <= MOST_CELLS:
                 return DeviceBlock(self, count, DTYPE[prim])
@@ -238,7 +237,10 @@ class Device:
         raise full
 
     def memory(self, size: int, cell: int) -> int:
-        """The address of memory, for cells of `cell` bytes. DeviceError where there is no room."""
+        """Return the address of memory, for cells of `cell` bytes.
+
+        Raises DeviceError if it is full.
+        """
         kept = self.idle.get(size)
         if kept:
             self.idle_bytes -= size
@@ -260,9 +262,9 @@ class Device:
         return self.gpu.allocate(size, cell)
 
     def give_back(self, address: int, size: int) -> None:
-        """Take memory back, to be used again when all is done that has been asked for.
+        """Take memory back for reuse; work already requested still completes first.
 
-        Of a device that failed nothing is left to give back.
+        Memory of a failed device is gone already.
         """
         self.used -= size
         if self.open and self.gpu.keeps and self.idle_bytes + size <= KEPT_BYTES:
@@ -272,7 +274,7 @@ class Device:
             self.gpu.free(address)
 
     def let_go_idle(self) -> bool:
-        """Give memory that is at hand back to the device; whether there was some."""
+        """Free the memory kept for reuse; return True if there was some."""
         found = self.idle_bytes > 0
         for kept in self.idle.values():
             while kept:
@@ -281,7 +283,7 @@ class Device:
         return found
 
     def let_go(self, spare: Spare) -> bool:
-        """Give back what is kept for the next round; whether there was something."""
+        """Free the blocks kept for the next iteration; return True if there were some."""
         any_kept = False
         for (size, _), kept in spare.items():
             while kept:
@@ -291,31 +293,31 @@ class Device:
         return any_kept
 
     def part(self, count: int, prim: Prim) -> DeviceBlock:
-        """A block for partial results."""
+        """Allocate a block for partial results."""
         return DeviceBlock(self, count, DTYPE[prim])
 
     def zeros(self, count: int, prim: Prim) -> DeviceBlock:
-        """A block of zeros."""
+        """Allocate a block of zeros."""
         made = DeviceBlock(self, count, DTYPE[prim])
         self.asked += 1
         self.gpu.zero(made.address, made.bytes)
         return made
 
     def given(self, cells: Cells) -> DeviceBlock:
-        """A block with what the host has."""
+        """Copy host cells into a new block."""
         made = DeviceBlock(self, cells.size, cells.dtype)
         if cells.size:
             self.gpu.copy_in(made.address, _start(cells), cells.nbytes)
         return made
 
     def again(self, block: DeviceBlock) -> DeviceBlock:
-        """Another block with the same cells."""
+        """Copy a block."""
         made = DeviceBlock(self, block.count, block.dtype)
         self.copy(made, 0, block, 0, block.count)
         return made
 
     def taken(self, block: DeviceBlock, count: int, dtype: np.dtype[np.generic]) -> Cells:
-        """The first cells of a block, for the host."""
+        """Copy the first cells of a block to the host."""
         cells = np.empty(count, dtype)
         if count:
             self.gpu.copy_out(_start(cells), block.address, cells.nbytes)
@@ -330,10 +332,10 @@ class Device:
         most: int = 0,
         shared: int = 0,
     ) -> Callable[..., None]:
-        """A kernel for so many points, or blocks of threads; no index of it exceeds `most`.
+        """Prepare a kernel for so many points, or blocks of threads; no index exceeds `most`.
 
-        No more than `busy` threads of a block have something to do.
-        Each block has `shared` bytes of shared memory beside what the kernel says itself.
+        At most `busy` threads of a block have work. Each block has `shared` bytes of dynamic shared
+        memory.
 
         Errors: `RuntimeError_` for more blocks of threads than a GPU takes at once, `TooWide` where
         its indices have too few bits.
@@ -352,7 +354,7 @@ class Device:
         return kernel.start
 
     def _kernel(self, name: str) -> _Kernel:
-        """A kernel of the program that is launched for the first time."""
+        """Look up a kernel at its first launch."""
         function = self.gpu.kernel(self.module, name)
         taken = ["i64"] if name == NEXT else self.about["kernels"][name]
         self.kernels[name] = made = _Kernel(self, name, function, taken)
@@ -361,12 +363,12 @@ class Device:
     def rounds(
         self, count: int, turning: Callable[[], Sequence[DeviceBlock]], numbered: bool = False
     ) -> Iterator[int]:
-        """The rounds of a loop that the host goes through; the device goes through `count`.
+        """Yield the iterations that the host runs; the device runs `count`.
 
-        What a round asks for follows from `turning()`, the blocks of some variables, from what
-        earlier rounds left for it, and, if they are `numbered`, from its number in kernels alone,
-        unless a block is made (Note [Rounds] in `codegen/kernels/repeats.py`). Rounds that come
-        again are captured several times over, so that the host asks as little as it can.
+        The work of an iteration depends only on `turning()`, the blocks of some variables, on
+        blocks that earlier iterations left for it, and, if `numbered`, on its number in kernels,
+        unless a block is made (Note [Rounds] in `codegen/kernels/repeats.py`). Repeated iterations
+        are captured as a graph of several, so that the host makes few requests.
         """
         spare: Spare = {}
         self.spare, self.asked = spare, 0
@@ -402,7 +404,7 @@ class Device:
         yield from range(begun, count)
 
     def _captured(self, rounds: Sequence[int], launches: int, numbered: bool) -> Iterator[int]:
-        """Rounds that become a graph, which is launched so often."""
+        """Capture iterations as a graph, and launch it so often."""
         first = len(self.launches)
         with self.gpu.capture() as graph:
             yield from rounds
@@ -418,19 +420,19 @@ class Device:
             self.gpu.zero(self.failure.at(ROUND), 8)
 
     def ranges(self, segments: int, size: int, least: int) -> tuple[int, int]:
-        """How many blocks of threads share a segment, and how many elements each takes."""
+        """Return the number of blocks of threads per segment, and of elements per block."""
         most = max(1, (size + least - 1) // least)
         blocks = max(1, min(most, TARGET_BLOCKS // max(1, segments)))
         return blocks, (size + blocks - 1) // blocks
 
     def check(self) -> None:
-        """Wait for all kernels, and raise if a check failed in one of them."""
+        """Wait for all kernels, and raise the error of a failed check."""
         if self.running:
             self._land(self.failure, 0, _FLAG, 0)
             self._checked()
 
     def fail(self, site: int, values: Sequence[object]) -> None:
-        """A check of the host failed, unless one of a kernel has before."""
+        """Raise the error of a failed host check, unless a kernel's check failed before."""
         self.check()
         message = self.about["sites"][site]
         shown = iter(values)
@@ -441,9 +443,11 @@ class Device:
         raise error
 
     def read(self, *cells: tuple[DeviceBlock, int]) -> Any:
-        """Cells, after all kernels; the value of one cell, or a list. There is one wait for all.
+        """Read cells after all kernels, with one wait: the value of one cell, or a list.
 
-        They come with the failure flag, words of 64 bits one behind the other.
+        There is one wait for all.
+
+        They arrive with the failure flag, in consecutive words of 64 bits.
         """
         for block, at in cells:
             self.inside(block, at)
@@ -457,13 +461,13 @@ class Device:
         return found if len(found) > 1 else found[0]
 
     def write(self, block: DeviceBlock, at: int, value: Any) -> None:
-        """One cell."""
+        """Write one cell."""
         self.inside(block, at)
         cell = np.array([value], block.dtype)
         self.gpu.copy_in(block.at(at), _start(cell), cell.nbytes)
 
     def copy(self, dest: DeviceBlock, to: int, source: DeviceBlock, start: int, count: int) -> None:
-        """Cells that lie together."""
+        """Copy contiguous cells."""
         if count > 0:
             self.inside(dest, to, count)
             self.inside(source, start, count)
@@ -473,9 +477,9 @@ class Device:
             self.gpu.copy(there, here, size)
 
     def sure(self, count: int) -> int:
-        """A number of rounds of the host, unless a check has failed that it is about.
+        """Return a number of iterations, unless a failed check that it depends on raises its error.
 
-        The host asks once for so many rounds; fewer end soon enough, whatever they do.
+        The flag is read only once per so many iterations; fewer end soon in any case.
         """
         self.unsure += max(0, count)
         if self.unsure > UNSURE_ROUNDS:
@@ -484,19 +488,22 @@ class Device:
         return count
 
     def inside(self, block: DeviceBlock, at: int, count: int = 1) -> None:
-        """Cells are in their block. Raises what a failed check says if not, else CompilerBug."""
+        """Check that cells are in their block.
+
+        Raises the error of a failed check, else CompilerBug.
+        """
         if not 0 <= at <= at + count <= block.count:
             self.check()
             what = f"cells {at} up to {at + count} of a block of {block.count}"
             raise CompilerBug(f"The host touches {what}.")
 
     def _land(self, block: DeviceBlock, at: int, count: int, where: int) -> None:
-        """Copy cells to the host's landing, without waiting."""
+        """Copy cells to the landing area, without waiting."""
         size = count * block.dtype.itemsize
         self.gpu.copy_out(self.landing + where, block.at(at), size)
 
     def _checked(self) -> None:
-        """Wait, and look at the flag that has landed."""
+        """Wait, and test the flag in the landing area."""
         self.gpu.wait()
         self.running = False
         if self.landed[0]:
@@ -505,9 +512,9 @@ class Device:
 
 
 def _shared_out(times: int, asked: int) -> tuple[int, int]:
-    """How often rounds that ask for so much are captured, to come `times`, and then launched.
+    """Return how many iterations to capture together, and how often to launch them.
 
-    What is left over the host asks for. Nothing where that is no less work.
+    The host runs the remainder. (0, 0) where a graph saves no work.
     """
     found, least = (0, 0), times * max(1, asked) - MAKING
     for together in range(1, isqrt(times) + 1):
@@ -519,7 +526,7 @@ def _shared_out(times: int, asked: int) -> tuple[int, int]:
 
 
 def _start(cells: Cells) -> int:
-    """The address of an array of the host, whose cells lie together."""
+    """Return the address of a contiguous host array."""
     return int(cells.__array_interface__["data"][0])
 
 
@@ -529,12 +536,12 @@ def _shown(value: object) -> str:
 
 @lru_cache(maxsize=8)
 def about(code: str) -> Plain:
-    """Entry points and checks of a CUDA text, as `cuda.py` wrote them at its end."""
+    """Read the description of entry points and checks at the end of a CUDA text."""
     return dict(json.loads(ast.literal_eval(code.rpartition("\nABOUT = ")[2])))
 
 
 def host_functions(code: str) -> dict[str, Any]:
-    """The host's functions of a CUDA text of ours, by name: each takes the device first."""
+    """Return the host functions of a generated CUDA text by name: each takes the device first."""
     env: dict[str, Any] = {}
     exec(_host(code), env)
     return env
@@ -548,10 +555,10 @@ def _host(code: str) -> CodeType:
 def run_on(
     device: Device, code: str, entry: str, values: Sequence[Value], runs: int = 1
 ) -> RunResult:
-    """Run an entry point of a CUDA text of ours, whose kernels the device has.
+    """Run an entry point of a generated CUDA text whose kernels are loaded.
 
-    Times are between two events of the device: all copies of inputs and results are outside. Inputs
-    are copied to the device once; of those that the program may overwrite each run has a copy.
+    Times are between two device events, without copies of inputs and results. Inputs are copied to
+    the device once; each run gets its own copy of those that it may overwrite.
     """
     chosen = choose_entry(device.about, entry)
     arrays, sizes = prepare(chosen, values)

@@ -1,8 +1,8 @@
-"""GPUs by CuPy: its modules, streams, events, graphs and memory, below `gpu.py`'s protocol.
+"""Implement `gpu.py`'s protocol with CuPy's modules, streams, events, graphs and memory.
 
-Machine code is ours, which CuPy loads: its own compiler is not asked, which would flush numbers
-below the normal ones to zero. Kernels are launched by CuPy's binding of the driver, with arguments
-that lie ready in memory: `Function` would make an object of each.
+CuPy loads our machine code: its own compiler is not used, since it would flush numbers below the
+normal ones to zero. Kernels are launched by CuPy's binding of the driver, with arguments prepared
+in memory: `Function` would make an object of each.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ from compiler.runtime.gpu_errors import (
 from compiler.runtime.runs import Cells
 
 OLDEST_CUPY = 14
-"""Its major version, which takes streams of others (`Stream.from_external`)."""
+"""Oldest major version; it accepts streams of others (`Stream.from_external`)."""
 DEFAULT, LEGACY = 0, 1
-"""Both are the stream of whoever names none."""
+"""Both numbers denote the default stream."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 def packages() -> list[str]:
-    """The packages of CuPy that are installed; all of them write to the same folder."""
+    """List the installed packages of CuPy; all of them write to the same folder."""
     named = (one.metadata["Name"] or "" for one in importlib.metadata.distributions())
     return sorted({name for name in named if name == "cupy" or name.startswith("cupy-")})
 
 
 def imported() -> Any:
-    """CuPy. Raises UsageError where it is not installed, or not as it should be."""
+    """Import CuPy. Raises UsageError where it is missing or broken."""
     found = [name for name in packages() if name == "cupy" or name.startswith(_KINDS)]
     if len(found) > 1:
         raise usage(TWO_CUPYS, ", ".join(found))
@@ -82,7 +82,7 @@ _KINDS = ("cupy-cuda", "cupy-rocm")
 def _told(
     call: Callable[Concatenate[CupyGpu, P], T],
 ) -> Callable[Concatenate[CupyGpu, P], T]:
-    """A call whose errors of CuPy become those that `gpu_errors.py` names."""
+    """Decorate a call to convert errors of CuPy to those of `gpu_errors.py`."""
     name = call.__name__
 
     def called(self: CupyGpu, /, *given: P.args, **named: P.kwargs) -> T:
@@ -96,7 +96,7 @@ def _told(
 
 
 def named_error(call: str, error: Exception) -> Exception:
-    """Our error for one of CuPy's."""
+    """Convert an error of CuPy."""
     if isinstance(error, MemoryError):
         return failure(call, OUT_OF_MEMORY, "out of memory")
     number = int(getattr(error, "status", 999))
@@ -104,9 +104,9 @@ def named_error(call: str, error: Exception) -> Exception:
 
 
 class CupyGpus:
-    """The devices that this process may see, of which it may have each for itself (`own`).
+    """The devices visible to this process; `own`: no other code of the process uses them.
 
-    Raises UsageError where CuPy and the driver do not fit.
+    Raises UsageError where CuPy and the driver do not match.
     """
 
     def __init__(self, own: bool, cupy: Any = None) -> None:
@@ -126,7 +126,7 @@ class CupyGpus:
             raise usage(TOO_OLD, f"it knows CUDA {known}, CuPy is for CUDA {built // 1000}")
 
     def found(self) -> list[Found]:
-        """What is known of each, without opening it."""
+        """Describe each device, without opening it."""
         return [self._about(k) for k in range(self.count)]
 
     def _about(self, number: int) -> Found:
@@ -137,14 +137,14 @@ class CupyGpus:
         return Found(name, identity, capability, int(told["totalGlobalMem"]), self.version)
 
     def open(self, number: int = 0) -> CupyGpu:
-        """One of them. Raises UsageError for one that is too old, or none."""
+        """Open a device. Raises UsageError for one that is too old or does not exist."""
         if not 0 <= number < self.count:
             raise usage(NO_DEVICE, f"it has {self.count}, none of number {number}")
         return CupyGpu(self.cupy, number, self.own)
 
 
 def _mark(number: int) -> uuid.UUID:
-    """What tells a device from all others: CuPy's ends at its first byte that is 0.
+    """Return a device's UUID; CuPy's is cut at its first zero byte.
 
     Raises UsageError without NVIDIA's own bindings.
     """
@@ -161,7 +161,7 @@ def _mark(number: int) -> uuid.UUID:
 
 
 class CupyGpu:
-    """A device of CuPy's; `own`: nobody else in this process uses it."""
+    """A device of CuPy's; `own`: no other code of this process uses it."""
 
     watches = False
 
@@ -173,9 +173,9 @@ class CupyGpu:
         self.errors = (self.runtime.CUDARuntimeError, driver_error, MemoryError)
         self.capturing = self.has_run = False
         self.held: dict[int, Any] = {}
-        """Memory by its address."""
+        """Allocated memory by address."""
         self.stream = self.main = DEFAULT
-        """Where work goes, and where it goes unless it is captured."""
+        """The current stream, and the one outside captures."""
         self._open()
 
     @_told
@@ -199,7 +199,7 @@ class CupyGpu:
         self.marks = cuda.Event(), cuda.Event()
         self.order, self.last = cuda.Event(disable_timing=True), cuda.Event(disable_timing=True)
         self.aside = cuda.Stream(non_blocking=True)
-        """A stream whose work is captured, and done by none of it."""
+        """The stream whose work is captured and not executed."""
         if not own:
             self._restore(*before)
 
@@ -211,29 +211,29 @@ class CupyGpu:
 
     @_told
     def load(self, image: bytes) -> int:
-        """The module of a cubin."""
+        """Load a cubin as a module."""
         return int(self.driver.moduleLoadData(image))
 
     @_told
     def unload(self, module: int) -> None:
-        """Give a module back."""
+        """Unload a module."""
         self.driver.moduleUnload(module)
 
     @_told
     def kernel(self, module: int, name: str) -> int:
-        """A kernel of a module."""
+        """Return a kernel of a module."""
         return int(self.driver.moduleGetFunction(module, name))
 
     @_told
     def launch(self, kernel: int, blocks: int, threads: int, shared: int, places: int) -> None:
-        """Ask for a kernel; CuPy reads the arguments before it returns."""
+        """Launch a kernel; CuPy reads the arguments before it returns."""
         self.driver.launchKernel(
             *(kernel, blocks, 1, 1, threads, 1, 1, shared, self.stream, places, 0)
         )
 
     @_told
     def allocate(self, size: int, cell: int) -> int:
-        """The address of so many bytes, of whatever memory CuPy takes in this process."""
+        """Allocate so many bytes by CuPy's current allocator; return the address."""
         memory = self.cuda.alloc(size)
         address = int(memory.ptr)
         self.held[address] = memory
@@ -241,7 +241,7 @@ class CupyGpu:
 
     @_told
     def free(self, address: int) -> None:
-        """Give memory back; CuPy knows which device and stream it is of."""
+        """Free memory on its own device and stream."""
         del self.held[address]
 
     @_told
@@ -269,33 +269,33 @@ class CupyGpu:
 
     @_told
     def wait(self) -> None:
-        """Until all that was asked for is done."""
+        """Wait until all requested work is done."""
         self.runtime.streamSynchronize(self.main)
 
     @_told
     def mark(self, which: int) -> None:
-        """Note the time at which the device comes here."""
+        """Record an event: the time at which the device gets here."""
         self.runtime.eventRecord(self.marks[which].ptr, self.main)
 
     @_told
     def elapsed_ms(self) -> float:
-        """Between the marks, on the device's clock."""
+        """Return the time between the marks, by the device's clock."""
         begin, end = self.marks
         end.synchronize()
         return float(self.cuda.get_elapsed_time(begin, end))
 
     def capture(self) -> CupyGraph:
-        """A graph of what will be asked for inside of `with`."""
+        """Return a graph that captures work inside `with`."""
         return CupyGraph(self)
 
     @_told
     def free_bytes(self) -> int:
-        """Memory of the device that nobody has."""
+        """Return the device's free memory."""
         return int(self.runtime.memGetInfo()[0])
 
     @_told
     def trim(self) -> None:
-        """Wait, and give memory back that no block lies in, if it is ours alone to give."""
+        """Wait, and free cached memory if no other code shares it."""
         self.runtime.streamSynchronize(self.main)
         if self.pool:
             self.runtime.memPoolTrimTo(self.pool, 0)
@@ -306,7 +306,7 @@ class CupyGpu:
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """Calls are about this device, and then again about that of before."""
+        """Make this device current, and restore the former one afterwards."""
         context = self.driver.ctxGetCurrent()
         if context == self.context:
             yield
@@ -320,10 +320,10 @@ class CupyGpu:
 
     @contextmanager
     def on(self, stream: Any) -> Iterator[None]:
-        """Work goes to a stream of the caller's, CuPy's current one if there is None.
+        """Use the caller's stream (None: CuPy's current one) for all work.
 
-        It comes after that of the run before. Raises UsageError for one that is being captured:
-        the host waits for numbers.
+        Its work is ordered after the previous run. Raises UsageError for a stream under capture:
+        the host has to wait for values.
         """
         if stream is not None:
             given = stream if hasattr(stream, "__cuda_stream__") else _Stream(stream)
@@ -344,7 +344,7 @@ class CupyGpu:
 
     @_told
     def _after_the_last(self) -> None:
-        """Work comes after that of the last run, whose stream may be gone."""
+        """Order work after the last run, whose stream may be gone."""
         if self.has_run:
             self.runtime.streamWaitEvent(self.main, self.last.ptr)
 
@@ -355,7 +355,7 @@ class CupyGpu:
 
     @_told
     def _is_captured(self, stream: int) -> bool:
-        """Whether a stream is captured, or was until something went wrong, which CuPy raises."""
+        """Return True if a stream is under capture or in a failed one, for which CuPy raises."""
         try:
             return bool(self.runtime.streamIsCapturing(stream))
         except self.errors:
@@ -365,14 +365,14 @@ class CupyGpu:
 
     @_told
     def follow(self, stream: int) -> None:
-        """Work comes after what has been asked of another stream; the host does not wait."""
+        """Order work after all requested of another stream, without a host wait."""
         if {stream, self.stream} <= {DEFAULT, LEGACY} or stream == self.stream:
             return
         self.runtime.eventRecord(self.order.ptr, stream)
         self.runtime.streamWaitEvent(self.stream, self.order.ptr)
 
     def owns(self, address: int) -> bool:
-        """Whether an address is in the memory of this device."""
+        """Return True if an address is in the memory of this device."""
         runtime = self.runtime
         try:
             told = runtime.pointerGetAttributes(address)
@@ -382,30 +382,30 @@ class CupyGpu:
         return told.type in kinds and told.device == self.number
 
     def imported(self, array: Any) -> Any:
-        """An array that has DLPack alone, as CuPy's."""
+        """Import an array by DLPack as CuPy's."""
         return self.cupy.from_dlpack(array)
 
     def array(self, address: int, shape: tuple[int, ...], kind: Any, owner: object) -> Any:
-        """An array of CuPy's of memory that `owner` keeps."""
+        """Return a CuPy array over memory that `owner` keeps alive."""
         size = math.prod(shape) * np.dtype(kind).itemsize
         memory = self.cuda.UnownedMemory(address, size, owner, self.number)
         return self.cupy.ndarray(shape, kind, self.cuda.MemoryPointer(memory, 0))
 
 
 class _Stream:
-    """A stream that is told as a number, or as an object that has it."""
+    """A stream given as a number, or as an object with one."""
 
     def __init__(self, stream: Any) -> None:
         told = getattr(stream, "ptr", getattr(stream, "cuda_stream", stream))
         self.number, self.owner = int(told), stream
 
     def __cuda_stream__(self) -> tuple[int, int]:
-        """Version and number, as CuPy takes it."""
+        """Return version and number, as CuPy expects."""
         return 0, self.number
 
 
 class CupyGraph:
-    """What is asked of the stream `aside`, which becomes a graph of CuPy's."""
+    """A CuPy graph captured from the stream `aside`."""
 
     def __init__(self, gpu: CupyGpu) -> None:
         self.gpu = gpu
@@ -443,7 +443,7 @@ class CupyGraph:
             raise named_error("end_capture", problem) from None
 
     def launch(self) -> None:
-        """Ask for all of it once more."""
+        """Launch the graph."""
         gpu = self.gpu
         try:
             self.made.launch(self)  # it takes whatever has `ptr`
@@ -451,5 +451,5 @@ class CupyGraph:
             raise named_error("repeat", error) from None
 
     def close(self) -> None:
-        """Give it back; what has been asked for is done all the same."""
+        """Free the graph; launches already requested still complete."""
         self.made = None

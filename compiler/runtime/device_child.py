@@ -1,8 +1,8 @@
-"""The process that runs CUDA programs on one device, or watches them on the processor.
+"""The process that runs CUDA programs on one device, or observes them on the processor.
 
 `device_process.py` is the other end. Requests and answers are JSON on standard input, a socket,
-with files in memory beside them, in which arrays travel. It answers one request after the other,
-until the other end is gone.
+with arrays in memory files beside them. It answers one request after the other, until the other end
+is gone.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from compiler.runtime.opened import gpus
 from compiler.runtime.runs import Cells, seal
 
 FILES = ("driver", "image", "inputs", "results")
-"""What may come with a request, in this order."""
+"""Files that may come with a request, in this order."""
 
 
 LARGEST = (
@@ -41,9 +41,9 @@ LARGEST = (
 
 
 def write(file: int, arrays: Sequence[Cells | values.Value]) -> list[Plain]:
-    """Append arrays and scalars to a file; their types, shapes and offsets.
+    """Append arrays and scalars to a file; return their types, shapes and offsets.
 
-    Raises RuntimeError_ where they are more than a file of this process may hold.
+    Raises RuntimeError_ where they exceed the file size limit of this process.
     """
     layout, at = [], 0
     most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
@@ -61,7 +61,7 @@ def write(file: int, arrays: Sequence[Cells | values.Value]) -> list[Plain]:
 
 
 def read(file: int, layout: Sequence[Plain]) -> list[Cells]:
-    """What `write` wrote. ValueError, TypeError or KeyError for what describes none."""
+    """Read arrays written by `write`. Raises ValueError, TypeError or KeyError if malformed."""
     size = os.fstat(file).st_size
     seal(file)
     area = mmap.mmap(file, size, mmap.MAP_SHARED) if size else b""
@@ -78,14 +78,14 @@ def read(file: int, layout: Sequence[Plain]) -> list[Cells]:
 
 
 class _Session:
-    """What the process keeps between requests: the devices, and the one that is open."""
+    """State between requests: the devices, and the open one."""
 
     gpus: Gpus | None = None
     gpu: Gpu | None = None
     device: cuda_device.Device | None = None
 
     def answer(self, request: Plain, files: Mapping[str, int]) -> Plain:
-        """Do what is asked."""
+        """Handle a request."""
         library = f"/proc/self/fd/{files['driver']}" if "driver" in files else ""
         if request["ask"] == "observe":
             return _observed(request, files, library)
@@ -95,7 +95,7 @@ class _Session:
         return self.run(request, files, self.gpus)
 
     def run(self, request: Plain, files: Mapping[str, int], visible: Gpus) -> Plain:
-        """Run a program on the first device that is visible."""
+        """Run a program on the first visible device."""
         gpu = self.gpu = self.gpu or visible.open()
         free = gpu.free_bytes()
         code, given = request["code"], read(files["inputs"], request["values"])
@@ -111,7 +111,7 @@ class _Session:
         return {"values": laid, "times": list(done.times), "peak": done.peak_bytes}
 
     def rest(self) -> Plain:
-        """Give back what a run had. Its error is forgotten by now, which knows the arrays."""
+        """Release a run's memory, after its error, which refers to the arrays, is gone."""
         device, self.device = self.device, None
         if device is not None:
             device.close()
@@ -123,7 +123,7 @@ def _whole(file: int) -> bytes:
 
 
 def _observed(request: Plain, files: Mapping[str, int], driver: str) -> Plain:
-    """Run kernels that are libraries, and tell what was seen."""
+    """Run kernels compiled as libraries, and return what was observed."""
     code, entry, seconds = request["code"], request["entry"], request["seconds"]
     given = read(files["inputs"], request["values"])
     image = _whole(files["image"])
@@ -147,7 +147,7 @@ def _observed(request: Plain, files: Mapping[str, int], driver: str) -> Plain:
 
 
 def told(error: CompileError) -> Plain:
-    """An error, for the other end; `fatal` if the process can do nothing more."""
+    """Serialise an error; `fatal` if the process is unusable afterwards."""
     said: Plain = {"kind": error.kind, "message": error.message, "hint": error.hint}
     site = getattr(error, "site", None)
     fatal = isinstance(error, DeviceError) or not isinstance(error, RuntimeError_)
@@ -155,7 +155,7 @@ def told(error: CompileError) -> Plain:
 
 
 def main() -> None:
-    """Answer requests until the other end is gone, which also ends what is not finished."""
+    """Answer requests until the other end is gone, which also ends unfinished work."""
     control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, 0)
     threading.Thread(target=_end_with, args=(control.fileno(),), daemon=True).start()
     session = _Session()
@@ -174,7 +174,7 @@ def main() -> None:
 
 
 def _caught(work: Callable[[], Plain]) -> Plain:
-    """What it gives, or the error that it raises."""
+    """Call `work`; return its result or error."""
     try:
         return work()
     except CompileError as error:
@@ -185,7 +185,7 @@ def _caught(work: Callable[[], Plain]) -> Plain:
 
 
 def _end_with(control: int) -> None:
-    """End this process, whatever it does, when the other end has closed the socket."""
+    """End this process when the other end closes the socket, even during work."""
     waiting = select.poll()
     waiting.register(control, 0)
     waiting.poll()

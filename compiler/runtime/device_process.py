@@ -1,8 +1,7 @@
-"""Runs CUDA programs: a process for each device, which reaches the GPU and nothing else.
+"""Run CUDA programs in a process for each device, which reaches the GPU and nothing else.
 
-It is kept between runs, and replaced after any failure of a device, a deadline or an answer that
-makes no sense. Where a run is observed, the process is one for that run. `device_child.py` is the
-process.
+It is kept between runs, and replaced after any device failure, a deadline or a malformed answer. An
+observed run gets a process of its own. `device_child.py` is the process.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ from compiler.sandbox.scratch import Scratch
 
 PROBE_SECONDS = 30.0
 REPORT_SECONDS = 10.0
-"""What a process may take to come up, and to tell of the run that it has watched."""
+"""Seconds for a process to start, and to report on an observed run."""
 UNREADABLE_PACKAGE = (
     "The process sees packages in folders where packages are installed, and only those that it may "
     "read: install Stridescope and what it needs into an environment of its own (`python -m venv`)."
@@ -65,10 +64,10 @@ _ERRORS: dict[str, type[CompileError]] = {"runtime": RuntimeError_, "usage": Usa
 
 @dataclass(frozen=True, slots=True)
 class Toolkit:
-    """What runs CUDA programs: CuPy, and what makes its machine code of kernels.
+    """The tools that run CUDA programs: CuPy, and the compiler of kernels.
 
-    `driver` is a library of the observer instead, which the process gets open. `image` is given the
-    kernels, the device's capability and the CUDA that its driver knows.
+    `driver` is a library of the observer to use instead, passed as an open file. `image` takes the
+    kernels, the device's capability and the CUDA version of its driver.
     """
 
     driver: Path | None = None
@@ -79,7 +78,7 @@ GPUS = Toolkit()
 
 
 class Child:
-    """A process for one device, by what CUDA_VISIBLE_DEVICES calls it ("": whatever it sees)."""
+    """A process for one device, by its name in CUDA_VISIBLE_DEVICES ("": all visible ones)."""
 
     def __init__(self, toolkit: Toolkit, policy: Policy, visible: str = "") -> None:
         self.toolkit = toolkit
@@ -101,9 +100,12 @@ class Child:
         self.words.begin()
 
     def ask(self, request: Plain, until: float, **files: int) -> Plain:
-        """What it answers. Raises TimeoutError, and the error that it tells of.
+        """Send a request and return the answer.
 
-        It has to be closed after any error but those of the program itself.
+        Raises TimeoutError, and RuntimeError_ if it died. Raises TimeoutError, and the error that
+        it tells of.
+
+        Close it after any error but those of the program itself.
         """
         with contextlib.ExitStack() as opened:
             if self.toolkit.driver is not None:
@@ -126,14 +128,14 @@ class Child:
         return answer
 
     def _died(self) -> RuntimeError_:
-        """The error of a process that has ended, with its last words."""
+        """Make the error for a process that has died, with its last output."""
         said = self.words.of(self.process)
         hint = UNREADABLE_PACKAGE if "ModuleNotFoundError" in said else ""
         what = "The process of the CUDA program ended before it answered"
         return RuntimeError_(f"{what}: {said}.", hint=hint)
 
     def close(self) -> None:
-        """End it, whatever it does."""
+        """Kill the process."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
@@ -147,7 +149,7 @@ _LOCK = threading.Lock()
 
 @atexit.register
 def close_children() -> None:
-    """End all processes for devices."""
+    """End all device processes."""
     with _LOCK:
         while _CHILDREN:
             _CHILDREN.popitem()[1].close()
@@ -155,7 +157,7 @@ def close_children() -> None:
 
 @contextlib.contextmanager
 def _kept(toolkit: Toolkit, place: str) -> Iterator[Child]:
-    """The process for a device, which is ours for so long; an error replaces it."""
+    """Lend the process of a device; replace it after an error."""
     key = toolkit, place
     with _LOCK:
         one = _CHILDREN.pop(key, None)
@@ -180,14 +182,14 @@ def run_cuda(
     runs: int = 1,
     toolkit: Toolkit = GPUS,
 ) -> RunResult:
-    """Run an entry point of `code`, a CUDA text of ours, on the first device that is free.
+    """Run an entry point of `code`, a generated CUDA text, on the first free device.
 
-    It waits for one when machine code is there, and seconds begin then; for a deadline that has
-    begun, making that counts as well. A run whose indices need 64 bits begins anew, with kernels
-    that have such.
+    It waits for a device after compiling to machine code, and seconds begin then; for a deadline
+    that has begun, compiling counts as well. A run whose indices need 64 bits is restarted with
+    kernels that have them.
 
-    Raises UsageError where there is no device that can be used, RuntimeError_ for what goes wrong
-    in the program or with the device, TimeoutError_ at the deadline.
+    Raises UsageError where there is no usable device, RuntimeError_ for errors of the program or
+    the device, TimeoutError_ at the deadline.
     """
     code = code if isinstance(code, str) else plain(code)
     chosen = choose_entry(cuda_device.about(code), entry)
@@ -241,10 +243,10 @@ def run_cuda(
 def observe(
     code: str, entry: str, values: Sequence[Value], seconds: float = 60.0
 ) -> records.Observation:
-    """Run an entry point of a CUDA text of ours on the processor, and watch it.
+    """Run an entry point of a generated CUDA text on the processor under observation.
 
-    Raises UsageError for values that do not fit or where there is no C++ compiler. What was seen up
-    to the deadline is told.
+    Raises UsageError for values that do not fit or where there is no C++ compiler. Observations
+    until the deadline are returned.
     """
     arrays, _ = prepare(choose_entry(cuda_device.about(code), entry), values)
     kernels = split(code)[0]
@@ -294,7 +296,7 @@ def _once(
     visible: str = "",
     grace: float = 0.0,
 ) -> Plain:
-    """What a process for this request alone answers; it has `grace` to come up and to answer."""
+    """Start a fresh process, send it this request, return its answer."""
     process, deadline = Child(toolkit, policy, visible), Deadline.of(seconds)
     try:
         return process.ask(request, deadline.until + grace, **files)
@@ -305,14 +307,14 @@ def _once(
 
 
 def _opened(opened: contextlib.ExitStack) -> int:
-    """A file in memory that is closed with the others."""
+    """Make a memory file, closed with the others."""
     file = memory_file()
     opened.callback(os.close, file)
     return file
 
 
 def copied(opened: contextlib.ExitStack, path: Path) -> int:
-    """A copy of a file in memory, which whoever has it may read."""
+    """Copy a file to memory, readable by its holder."""
     file = _opened(opened)
     child.write_all(file, path.read_bytes(), 0)
     return file
@@ -320,9 +322,9 @@ def copied(opened: contextlib.ExitStack, path: Path) -> int:
 
 @functools.cache
 def found(toolkit: Toolkit = GPUS) -> tuple[devices.Place, ...]:
-    """The devices of this machine, as a process like that of a run sees them.
+    """List the devices of this machine, as seen from a confined process.
 
-    Raises UsageError where there is none, or nothing to make code for it.
+    Raises UsageError where there is none, or no compiler for it.
     """
     if toolkit.driver is None and not walls.devices():
         raise usage(NO_GPU)
@@ -340,7 +342,7 @@ def found(toolkit: Toolkit = GPUS) -> tuple[devices.Place, ...]:
 
 @functools.cache
 def why_not() -> str:
-    """Why no CUDA program can run here; "" if one can. Asked of a process like that of a run."""
+    """Explain why no CUDA program can run here; "" if one can. Asks a confined process."""
     try:
         for place in devices.places(found()):
             GPUS.image("", place.capability, place.driver)
@@ -350,7 +352,7 @@ def why_not() -> str:
 
 
 def _error(given: Any) -> CompileError:
-    """The error that a process tells of."""
+    """Convert the error in an answer."""
     if not isinstance(given, dict):
         return senseless()
     kind = _ERRORS.get(str(given.get("kind")), RuntimeError_)

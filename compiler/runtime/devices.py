@@ -1,7 +1,6 @@
-"""Which device a run takes, and when: one run at a time on each, whoever asks.
+"""Assign devices to runs: one run at a time on each, across processes.
 
-`STRIDESCOPE_DEVICES` names the devices, `STRIDESCOPE_DEVICE_MB` what a run may have of one's
-memory.
+`STRIDESCOPE_DEVICES` names the devices, `STRIDESCOPE_DEVICE_MB` the share of a run in one's memory.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from compiler.runtime.gpu import Found
 
 CHOSEN, MOST_MB = "STRIDESCOPE_DEVICES", "STRIDESCOPE_DEVICE_MB"
 SHARED = "/dev/nvidiactl"
-"""A file of all users of GPUs, on whose bytes they take turns: each device has one."""
+"""A file of all GPU users, whose bytes are locks: each device has one."""
 LOOK_SECONDS = 0.02
 BUSY = (
     "All devices were busy with other programs up to the deadline",
@@ -33,9 +32,9 @@ _OURS: defaultdict[str, Lock] = defaultdict(Lock)
 
 
 def most_bytes() -> int:
-    """What a run may have of a device's memory; 0: what is free.
+    """Return the limit on a run's device memory in bytes; 0: all that is free.
 
-    Errors: `UsageError` where the setting is no number.
+    Errors: `UsageError` where the setting is not a number.
     """
     told = os.environ.get(MOST_MB, "") or "0"
     if not told.isdigit():
@@ -44,7 +43,7 @@ def most_bytes() -> int:
 
 
 def instances() -> list[str]:
-    """The parts of devices (MIG) that are named: a process sees them only if it is told so."""
+    """List the named parts of devices (MIG), which a process sees only by name."""
     return [name for name in _names() if name.startswith("MIG-")]
 
 
@@ -53,10 +52,10 @@ def _names() -> list[str]:
 
 
 def places(found: Sequence[Place]) -> list[Place]:
-    """The devices that the administrator names, in that order; without names the first.
+    """Return the devices that the administrator names, in that order; without names the first.
 
-    A name is a number, the beginning of an identity (`GPU-..`, `MIG-..`), or a part of the device's
-    name. Raises UsageError for one that no device has.
+    A name is a number, a prefix of an identity (`GPU-..`, `MIG-..`), or a part of the device's
+    name. Raises UsageError for one that matches no device.
     """
     chosen: list[Place] = []
     for name in _names():
@@ -79,10 +78,10 @@ def places(found: Sequence[Place]) -> list[Place]:
 
 @contextlib.contextmanager
 def turn(places: Sequence[Place], deadline: Deadline) -> Iterator[Place]:
-    """The first of these devices that is free, for this run alone.
+    """Hold the first free one of these devices for this run alone.
 
-    Runs in other processes of this machine are waited for where there is the file SHARED.
-    Raises TimeoutError_ where none is free before the deadline.
+    Other processes of this machine are excluded where the file SHARED exists. Raises TimeoutError_
+    where none is free before the deadline.
     """
     while True:
         for place in places:
@@ -96,7 +95,7 @@ def turn(places: Sequence[Place], deadline: Deadline) -> Iterator[Place]:
 
 
 def _taken(identity: str, held: contextlib.ExitStack) -> bool:
-    """Whether the device is ours now, until `held` is closed."""
+    """Try to take a device until `held` is closed; return True on success."""
     ours = _OURS[identity]
     if not ours.acquire(blocking=False):
         return False
@@ -111,7 +110,7 @@ def _taken(identity: str, held: contextlib.ExitStack) -> bool:
 
 
 def _locked(file: int, order: tuple[int, int, int, int]) -> bool:
-    """Lock a byte for this open file, unless another has it."""
+    """Lock a byte for this open file; return False if it is locked."""
     try:
         fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", *order, 0))
     except (BlockingIOError, PermissionError):

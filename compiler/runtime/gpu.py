@@ -1,11 +1,10 @@
-"""What the host's program of a CUDA text asks a GPU for, whoever answers.
+"""The GPU interface of the host program of a CUDA text.
 
-`cupy_gpu.py` answers by CuPy, `observer/gpu.py` by devices in the processor's memory, whose kernels
-are watched: so tests without a GPU go through the same code of the host. Addresses, modules and
-kernels are numbers. Calls raise what `gpu_errors.py` names.
+`cupy_gpu.py` implements it by CuPy, `observer/gpu.py` by devices in the processor's memory, whose
+kernels are observed: so tests without a GPU exercise the same host code. Addresses, modules and
+kernels are numbers. Calls raise the errors of `gpu_errors.py`.
 
-All work goes to the stream of the run, one piece after the other, and calls do not wait for it but
-`wait` and `elapsed_ms`.
+All work goes to the stream of the run in order; only `wait` and `elapsed_ms` wait for it.
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ from compiler.base.dataclass import dataclass
 from compiler.runtime.runs import Cells
 
 LANDING = 32
-"""Words of 64 bits of the host to which a device copies what the host waits for."""
+"""Words of 64 bits of host memory for copies that the host waits for."""
 BEGIN, END = 0, 1
 """The marks of a run's time."""
 OLDEST = 70
-"""The compute capability that kernels need: 7.0, whose threads of a warp go on by themselves."""
+"""The least compute capability, 7.0: it schedules the threads of a warp independently."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A device: its name, what CUDA_VISIBLE_DEVICES calls it, 90 for 9.0, bytes of memory."""
+    """A device: its name, its CUDA_VISIBLE_DEVICES name, 90 for 9.0, bytes of memory."""
 
     name: str
     identity: str
@@ -37,10 +36,10 @@ class Found:
 
 
 class LaunchGraph(Protocol):
-    """What is asked for inside of `with`: not done then, but by each launch."""
+    """A graph that captures work inside `with`, executed by each launch only."""
 
     def __enter__(self) -> Self:
-        """From now on work is captured."""
+        """Start capturing."""
 
     def __exit__(
         self,
@@ -48,56 +47,56 @@ class LaunchGraph(Protocol):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Work is done again."""
+        """Stop capturing."""
 
     def launch(self) -> None:
-        """Ask for all of it once more."""
+        """Launch the captured work."""
 
     def close(self) -> None:
-        """Give it back; what has been asked for is done all the same."""
+        """Free the graph; launches already requested still complete."""
 
 
 class Gpu(Protocol):
-    """A device that is open for this process."""
+    """A device opened by this process."""
 
     capability: int
     """90 for 9.0."""
     landing: Cells
-    """Words of the host to which copies go while it does something else."""
+    """Host words that copies reach while the host goes on."""
     capturing: bool
-    """Whether what is asked for is captured, and no block can be made."""
+    """True while work is captured, when no block can be allocated."""
 
     @property
     def watches(self) -> bool:
-        """Whether accesses are watched, and launches noted."""
+        """True if accesses are observed, and launches recorded."""
 
     @property
     def keeps(self) -> bool:
-        """Whether memory that a program gives back is kept at hand for its next block."""
+        """True if freed memory is kept for the program's next block."""
 
     def load(self, image: bytes) -> int:
-        """The module of a cubin."""
+        """Load a cubin as a module."""
 
     def unload(self, module: int) -> None:
-        """Give a module back."""
+        """Unload a module."""
 
     def kernel(self, module: int, name: str) -> int:
-        """A kernel of a module."""
+        """Return a kernel of a module."""
 
     def launch(self, kernel: int, blocks: int, threads: int, shared: int, places: int) -> None:
-        """Ask for a kernel with so many bytes of shared memory for each block of threads.
+        """Launch a kernel with so many bytes of dynamic shared memory per block of threads.
 
-        At `places` are the addresses of its arguments, which are read before the call returns.
+        The addresses of its arguments are at `places`, and are read before the call returns.
         """
 
     def allocate(self, size: int, cell: int) -> int:
-        """The address of so many bytes, for cells of `cell` bytes."""
+        """Allocate so many bytes for cells of `cell` bytes; return the address."""
 
     def free(self, address: int) -> None:
-        """Give memory back when all is done that was asked for, whatever device is current."""
+        """Free memory after all requested work, whatever device is current."""
 
     def copy_in(self, to: int, source: int, size: int) -> None:
-        """Copy from the host, whose memory may be changed afterwards."""
+        """Copy from the host, whose memory may change after the call."""
 
     def copy_out(self, to: int, source: int, size: int) -> None:
         """Copy to the host."""
@@ -109,57 +108,57 @@ class Gpu(Protocol):
         """Fill bytes with zeros."""
 
     def wait(self) -> None:
-        """Until all that was asked for is done."""
+        """Wait until all requested work is done."""
 
     def mark(self, which: int) -> None:
-        """Note the time at which the device comes here, as BEGIN or END."""
+        """Record the time at which the device gets here, as BEGIN or END."""
 
     def elapsed_ms(self) -> float:
-        """Between the marks, on the device's clock, when it has come to both."""
+        """Wait for both marks; return the time between them by the device's clock."""
 
     def capture(self) -> LaunchGraph:
-        """A graph of what will be asked for inside of `with`."""
+        """Return a graph that captures work inside `with`."""
 
     def free_bytes(self) -> int:
-        """Memory of the device that nobody has."""
+        """Return the device's free memory."""
 
     def trim(self) -> None:
-        """Wait, and give memory that no block lies in back to others."""
+        """Wait, and release cached memory to others."""
 
 
 class SharedGpu(Gpu, Protocol):
-    """A device that others of this process use as well, whose arrays are taken and given."""
+    """A device shared with other code of this process, whose arrays are inputs and results."""
 
     main: int
-    """The stream that work goes to, unless it is captured."""
+    """The stream of all work outside captures."""
 
     def current(self) -> AbstractContextManager[None]:
-        """Calls are about this device, and then again about that of before."""
+        """Make this device current, and restore the former one afterwards."""
 
     def on(self, stream: Any) -> AbstractContextManager[None]:
-        """Work goes to a stream of the caller (None: the current one), after that of before."""
+        """Use the caller's stream (None: the current one), after the previous run's work."""
 
     def follow(self, stream: int) -> None:
-        """Work comes after what has been asked of another stream."""
+        """Order work after all requested of another stream."""
 
     def owns(self, address: int) -> bool:
-        """Whether an address is in the memory of this device."""
+        """Return True if an address is in the memory of this device."""
 
     def imported(self, array: Any) -> Any:
-        """An array that has DLPack alone, as one with `__cuda_array_interface__`."""
+        """Convert an array with DLPack alone to one with `__cuda_array_interface__`."""
 
     def array(self, address: int, shape: tuple[int, ...], kind: Any, owner: object) -> Any:
-        """An array with DLPack of memory that `owner` keeps, which is not copied."""
+        """Return an array with DLPack over memory that `owner` keeps alive, without copying."""
 
 
 class Gpus(Protocol):
-    """The devices that this process may see."""
+    """The devices visible to this process."""
 
     version: tuple[int, int]
-    """The newest CUDA that the driver knows."""
+    """The newest CUDA version that the driver supports."""
 
     def found(self) -> list[Found]:
-        """What is known of each, without opening it."""
+        """Describe each device, without opening it."""
 
     def open(self, number: int = 0) -> SharedGpu:
-        """One of them."""
+        """Open a device."""

@@ -1,6 +1,6 @@
-"""What goes wrong with a GPU: a name and a way out for each kind, by the numbers of CUDA's errors.
+"""Errors of a GPU: a name and a way out for each kind, by CUDA's error numbers.
 
-The driver's numbers and those of CUDA's runtime are the same where a program of ours may meet them.
+The driver and CUDA's runtime use the same numbers for all errors that our programs can cause.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ CAPTURED = (
 OTHER = ("CUDA refused a call", "See NVIDIA's documentation for this name.")
 
 _SETUP = (NO_DEVICE, TOO_OLD, UNREADABLE, IN_USE, CAPTURED)
-"""What no run gets around, as things are."""
+"""Errors of the installation, which every run meets."""
 _CODES: dict[int, tuple[str, str]] = {
     OUT_OF_MEMORY: FULL,
     100: NO_DEVICE,
@@ -109,12 +109,12 @@ class DeviceError(RuntimeError_):
 
 
 def kind_of(number: int) -> tuple[str, str]:
-    """What an error is called, and the way out."""
+    """Return the name of an error, and the way out."""
     return _CODES.get(number, OTHER)
 
 
 def failure(call: str, number: int, name: str = "") -> CompileError:
-    """The error for a call that failed with a number of CUDA's, which has a name."""
+    """Make the error for a call that failed with a CUDA error number."""
     kind = kind_of(number)
     message = f"{kind[0].removesuffix('.')} ({name or f'error {number}'} in `{call}`)."
     if kind in _SETUP:
@@ -125,6 +125,6 @@ def failure(call: str, number: int, name: str = "") -> CompileError:
 
 
 def usage(kind: tuple[str, str], more: str = "") -> UsageError:
-    """The error of a kind, with what is known beside."""
+    """Make the UsageError of a kind, with details."""
     message = f"{kind[0].removesuffix('.')}: {more}." if more else f"{kind[0].removesuffix('.')}."
     return UsageError(message, hint=kind[1])

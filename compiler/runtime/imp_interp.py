@@ -1,7 +1,7 @@
-"""The meaning of IMP (thesis, figure 4.13): a program becomes Python text, which is run.
+"""The semantics of IMP (thesis, figure 4.13): a program becomes Python text, which is run.
 
-Blocks are lists of Python values. A kernel is the loop over its threads in order (`sequential.py`),
-so that a program whose kernels race may differ from what parallel machines do, and no other may.
+Blocks are lists of Python values. A kernel is a loop over its threads in order (`sequential.py`),
+so only programs whose kernels race may differ from parallel machines.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from compiler.runtime.runs import Value, arguments, prepare, results
 
 Number = int | float
 Namespace = dict[str, Any]
-"""What Python text is run in."""
+"""The globals of generated Python text."""
 EntryPoint = Callable[..., Iterable[object]]
 MAX_CELLS = 1 << 28
 """Largest block, in elements."""
 
 
 def run(prog: imp.ImpProg, entry: str, args: Sequence[Value]) -> list[values.Value]:
-    """The results of an entry point, as NumPy arrays and scalars.
+    """Run an entry point; return NumPy arrays and scalars.
 
     Raises RuntimeError_ for a failed check, UsageError for inputs that do not fit.
     """
@@ -72,7 +72,7 @@ def call(
 ) -> list[values.Value]:
     """Call an entry point as a Python function, of scalars and blocks.
 
-    `block` makes a block of a list of values; its cells are read by index.
+    `block` makes a block from a list of values; its cells are read by index.
     """
     about = {"entries": signatures(prog)}
     chosen = choose_entry(about, entry)
@@ -87,7 +87,7 @@ def call(
 
 
 def python_text(fun: imp.ImpFun, env: Namespace, name: str = "entry") -> str:
-    """The function as a Python function; messages and spans go to `env`."""
+    """Print a function as a Python function; messages and spans go to `env`."""
     out = _Python(env)
     out.line(f"def {name}({', '.join(py_name(p.name) for p in fun.params)}):")
     out.block(fun.body)
@@ -96,14 +96,14 @@ def python_text(fun: imp.ImpFun, env: Namespace, name: str = "entry") -> str:
 
 
 def add_called(prog: imp.ImpProg, env: Namespace) -> None:
-    """Put the functions of IMP's host into what the text of an entry point is run in."""
+    """Add the host functions of IMP to the globals of an entry point's text."""
     for name, fun in called_functions(prog).items():
         text = python_text(fun, env, py_name(name))
         exec(compile(text, f"<imp {name}>", "exec"), env)
 
 
 def add_functions(prog: imp.ImpProg, env: Namespace) -> None:
-    """Put the functions of scalars into what the text of an entry point is run in."""
+    """Add the scalar functions to the globals of an entry point's text."""
     for fun in prog.applied:
         out = _Python(env)
         out.line(f"def {py_name(fun.name)}({', '.join(py_name(p.name) for p in fun.params)}):")
@@ -126,7 +126,7 @@ class _Python(NodeRules):
         self.lines.append(self.indent + text)
 
     def block(self, stms: imp.Stms) -> None:
-        """Statements one step further in."""
+        """Print indented statements."""
         self.indent += "    "
         if not stms:
             self.line("pass")
@@ -200,14 +200,14 @@ class _Python(NodeRules):
             self.rules[type(stm)](self, stm)
 
     def site(self, prov: Prov) -> str:
-        """A name for places of the source."""
+        """Bind a provenance to a new name."""
         name = f"site_{len(self.env)}"
         self.env[name] = prov
         return name
 
 
 PythonText = _Python
-"""For IRs that have more statements than IMP."""
+"""Base class for IRs with more statements than IMP."""
 
 
 def _lmad(lmad: Lmad[Poly]) -> str:
@@ -223,7 +223,7 @@ def _lmad(lmad: Lmad[Poly]) -> str:
 
 
 def _allocate(zero: Number, count: int, prov: Prov) -> list[Number]:
-    """A block; `count` is exact."""
+    """Allocate a block; `count` is exact."""
     if not 0 <= count <= MAX_CELLS:
         raise _failure(
             f"There is not enough memory for an array of {count} elements: the interpreter has"
@@ -260,7 +260,7 @@ def _copy(
 
 
 def _cells(offset: int, dims: Sequence[tuple[int, int]]) -> list[int]:
-    """All cells of an LMAD, in order."""
+    """Return all cells of an LMAD, in order."""
     cells = [offset]
     for size, stride in dims:
         steps = [k * stride for k in range(size)]

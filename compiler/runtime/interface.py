@@ -1,4 +1,4 @@
-"""What an array of somebody else tells of itself: `__cuda_array_interface__`, version 2 or 3."""
+"""Read the `__cuda_array_interface__` (version 2 or 3) of foreign arrays."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from compiler.base.errors import UsageError
 INTERFACE = "__cuda_array_interface__"
 VERSIONS = (2, 3)
 ON_GPU = (2, 13)
-"""DLPack's numbers of memory of a GPU, and of memory that it shares with the processor."""
+"""DLPack's device types of GPU memory, and of managed memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayOnGpu:
-    """What an array's interface says; `constant`: nobody may write to it, steps are of bytes.
+    """The interface of an array; `constant`: read-only; strides are in bytes.
 
-    `together`: its elements lie next to each other, row by row.
+    `together`: contiguous and row-major.
     """
 
     address: int
@@ -32,9 +32,9 @@ class ArrayOnGpu:
     together: bool
 
     def spread(self) -> tuple[int, int, tuple[int, ...]]:
-        """How many cells lie before the first element, all of them, and the steps in cells.
+        """Return the cells before the first element, the cells spanned, and strides in cells.
 
-        Errors: `ValueError` where the elements do not lie at multiples of their size.
+        Errors: `ValueError` where strides are not multiples of the element size.
         """
         size = self.kind.itemsize
         if 0 in self.shape:
@@ -49,7 +49,7 @@ class ArrayOnGpu:
 
 
 def told(value: object, name: str) -> ArrayOnGpu:
-    """What an array tells of itself, read once. Raises UsageError for what makes no sense."""
+    """Read an array's interface, once. Raises UsageError for a malformed one."""
     try:
         given: Any = getattr(value, INTERFACE)
     except Exception as problem:  # as of a tensor with gradients, or one whose memory is gone
@@ -76,20 +76,20 @@ def told(value: object, name: str) -> ArrayOnGpu:
 
 
 def is_on_gpu(value: object) -> bool:
-    """Whether an array says that it lies on a GPU, in one of both ways."""
+    """Return True if an array declares that it lies on a GPU, in either way."""
     if isinstance(value, np.ndarray | np.generic | int | float):
         return False
     return _has(value, INTERFACE) or has_dlpack_of_gpu(value)
 
 
 def has_dlpack_of_gpu(value: object) -> bool:
-    """Whether an array can be had by DLPack, from a GPU."""
+    """Return True if an array can be imported by DLPack, from a GPU."""
     device = getattr(value, "__dlpack_device__", None)
     return callable(device) and int(device()[0]) in ON_GPU
 
 
 def near(value: Any) -> Any:
-    """A value of the host: an array of others, by DLPack, as NumPy's. UsageError if that fails."""
+    """Convert a host array of another library to NumPy by DLPack. UsageError if that fails."""
     if isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__dlpack_device__"):
         return value
     try:
@@ -106,7 +106,7 @@ def _has(value: object, name: str) -> bool:
 
 
 def row_major(shape: tuple[int, ...], kind: np.dtype[np.generic]) -> tuple[int, ...]:
-    """Steps in bytes."""
+    """Return row-major strides in bytes."""
     step, steps = kind.itemsize, []
     for size in reversed(shape):
         steps.append(step)
@@ -115,6 +115,9 @@ def row_major(shape: tuple[int, ...], kind: np.dtype[np.generic]) -> tuple[int, 
 
 
 def _meets(shape: tuple[int, ...], strides: tuple[int, ...], plain: tuple[int, ...]) -> bool:
-    """Whether steps are as good as plain ones: of a dimension of one element none is made."""
+    """Return True if strides are equivalent to row-major ones.
+
+    Dimensions of one element are free.
+    """
     steps = zip(shape, strides, plain, strict=False)
     return 0 in shape or all(n == 1 or s == w for n, s, w in steps)

@@ -1,4 +1,4 @@
-"""What a process said on standard error before it ended, so that its end can be explained."""
+"""Keep the last standard error of a process, to explain its end."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import subprocess
 import threading
 
 KEPT = 1 << 14
-"""Bytes of what a process says that are kept: the last ones."""
+"""The last bytes of a process's output that are kept."""
 SHOWN = 500
-"""Characters of it that an error has."""
+"""Characters of it that an error shows."""
 END_SECONDS = 5.0
-"""What a process may take to end that has closed its channel."""
+"""Seconds for a process that has closed its channel to end."""
 
 
 class LastWords:
-    """Reads what a process says, so that it never waits for a reader."""
+    """Drains a process's output, so that it never blocks."""
 
     def __init__(self) -> None:
         self.heard = b""
         self.reads, self.writes = os.pipe()
-        """The end to give the process; `begin` closes the own one."""
+        """The pipe; the process gets the writing end, `begin` closes our copy."""
         self.thread = threading.Thread(target=self._listen, daemon=True)
 
     def begin(self) -> None:
-        """The process has its end."""
+        """Start reading, once the process has its end."""
         os.close(self.writes)
         self.thread.start()
 
@@ -36,7 +36,7 @@ class LastWords:
                 self.heard = (self.heard + said)[-KEPT:]
 
     def of(self, process: subprocess.Popen[bytes]) -> str:
-        """How a process ended, and the last line that it said: what Python has for an error."""
+        """Describe the end of a process: its status and last line (Python's error message)."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(END_SECONDS)
         self.thread.join(END_SECONDS)
@@ -46,7 +46,7 @@ class LastWords:
 
 
 def ending(status: int | None) -> str:
-    """An exit status in words."""
+    """Describe an exit status."""
     if status is None:
         return "it closed its channel"
     if status >= 0:

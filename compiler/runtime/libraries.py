@@ -1,10 +1,10 @@
-"""Compiled libraries, kept by content in the user's cache folder, up to a number of bytes.
+"""Cache compiled libraries by content in the user's cache folder, up to a size.
 
-A file's name ends in a hash of what it holds, and a file that holds something else (a disk that was
-full, a machine that went off) is removed and made again, never loaded. Those that were used longest
-ago go first. Going through thousands takes a tenth of the time of a compilation: a process does so
-with the first that it keeps, when there are too many bytes, and now and then. Several processes may
-use the folder at a time.
+A file's name ends in a hash of its content, and a file with other content (a disk that was full, a
+machine that went off) is removed and made again, never loaded. The least recently used are evicted
+first. Scanning thousands takes a tenth of the time of a compilation: a process does so for the
+first that it keeps, when there are too many bytes, and now and then. Several processes may use the
+folder at a time.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from compiler.sandbox.scratch import Scratch
 MOST_BYTES = 256 << 20
 _SUFFIX = ".so"
 _SOME = 32
-"""After so small a part of the most a process looks what others have kept meanwhile."""
+"""A process rescans the folder after it has added this fraction (1/32) of the size limit."""
 _STALE_SECONDS = 3600
-"""Age at which a file that is still being written was left behind."""
+"""Age in seconds at which an unfinished file counts as abandoned."""
 _MOST_KNOWN = 4096
 _where: dict[tuple[Path, str], Path] = {}
-"""What was found under a key: to look for a name among thousands takes longer than a short run."""
+"""Paths found by key: a lookup among thousands of names takes longer than a short run."""
 
 
 def folder() -> Path:
-    """Where libraries are kept: the user's cache, or a folder that goes with this process."""
+    """Return the folder of libraries: in the user's cache, or one deleted with this process."""
     return kept.folder("c") or _own_folder()
 
 
@@ -47,7 +47,7 @@ def _own_folder() -> Path:
 
 
 def find(key: str) -> Path | None:
-    """The library that was kept under a key, whole and this user's own; else None."""
+    """Return the library kept under a key, intact and owned by this user; else None."""
     home = folder()
     known = _where.get((home, key))
     found = [known] if known and known.exists() else home.glob(f"{key}-*{_SUFFIX}")
@@ -70,11 +70,11 @@ def _know(home: Path, key: str, path: Path) -> None:
 
 
 _known: dict[Path, tuple[int, int]] = {}
-"""Bytes of libraries in a folder as far as this process knows, and of its own since it looked."""
+"""Bytes of libraries in a folder at the last scan, and bytes added by this process since."""
 
 
 def keep(key: str, made: Path) -> Path:
-    """Keep a library, at the cost of old ones. Raises Limitation where there is no room for it."""
+    """Keep a library, evicting old ones. Raises Limitation where it does not fit."""
     home = folder()
     try:
         data = made.read_bytes()
@@ -106,9 +106,9 @@ def _name(key: str, data: bytes) -> str:
 
 
 def _prune(home: Path, newest: Path) -> int:
-    """Remove what was used longest ago until the rest is small enough; never the newest.
+    """Remove the least recently used until the rest is small enough; never the newest.
 
-    Answers the bytes of what is left.
+    Return the bytes of the rest.
     """
     used: list[tuple[float, int, str]] = []
     now = time.time()

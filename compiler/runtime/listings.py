@@ -1,8 +1,8 @@
-"""What other compilers make of a back end's text, with its lines: assembly, PTX, SASS.
+"""Make listings of other compilers from a back end's text: assembly, PTX, SASS.
 
-No stages, since no pass of ours makes them: a listing is made when somebody asks for it. What says
-nothing to a reader is left out: directives, labels that nothing jumps to, what fills up. In its
-place stands each line of the text above the instructions that it became.
+They are no stages, since no pass makes them: a listing is made on request. Lines that say nothing
+to a reader are left out: directives, unused labels, padding. Instead each line of the text stands
+above its instructions.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from compiler.codegen.cuda.runtime import THREADS
 from compiler.runtime import cc, nvdisasm, nvrtc
 
 LONGEST = 100
-"""Characters of a line of the text that stands above instructions."""
+"""The longest shown line of the text, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelUse:
-    """What a kernel takes of a device: registers of a thread, bytes of a block of threads.
+    """A kernel's use of a device: registers per thread, bytes per block of threads.
 
-    `spilled`: bytes that are written because registers do not do. `blocks`: how many blocks of
-    `THREADS` threads, the most that any has, find room on a multiprocessor; `occupancy` is what
-    part of its warps they are.
+    `spilled`: bytes written for lack of registers. `blocks`: how many blocks of `THREADS` threads,
+    the most that any has, fit on a multiprocessor; `occupancy` is the part of its warps that they
+    fill.
     """
 
     kernel: str
@@ -42,7 +42,7 @@ class KernelUse:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A listing; `kernels` where machine code for a device was made."""
+    """A listing; `kernels` for machine code of a device."""
 
     text: Text
     kernels: tuple[KernelUse, ...] = ()
@@ -58,7 +58,7 @@ _DATA = re.compile(r"\.(?:byte|value|short|long|quad|zero|string|asciz?|[248]byt
 
 
 def assembly(text: Text) -> Listed:
-    """The machine code of a C program for this machine, as the C compiler writes it."""
+    """Compile a C program to assembly for this machine."""
     said = cc.assembly(plain(text)).split("\n")
     compiler = cc.find_compiler()
     name = (compiler.version.splitlines() or [Path(compiler.command[0]).name])[0]
@@ -68,11 +68,11 @@ def assembly(text: Text) -> Listed:
 
 
 Piece = tuple[int, str]
-"""A line of a listing, and the number of the text's line that it is from: 0 for none."""
+"""A line of a listing, and its line number in the text: 0 for none."""
 
 
 def _instructions(said: list[str]) -> Iterator[Piece]:
-    """Instructions and data, with the labels that they name and those of functions."""
+    """Yield instructions and data, with labels that are used or name functions."""
     ours = {found[1] for line in said if (found := _FILE.match(line))}
     kept: list[Piece] = []
     at, skips = 0, False
@@ -105,7 +105,7 @@ _CODE = re.compile(r"\s*\.section\s+\.text\.(\S+?),")
 
 
 def ptx(text: Text) -> Listed:
-    """The PTX that NVRTC makes of the kernels, which a device's driver compiles on."""
+    """Compile the kernels to PTX with NVRTC."""
     made, _ = nvrtc.with_lines(_kernels(text), "PTX")
     return Listed(
         (*_head(text, ()), *_beside(text, _ptx(made.rstrip(b"\0").decode().split("\n")), "//"))
@@ -127,7 +127,7 @@ def _ptx(said: list[str]) -> Iterator[Piece]:
 
 
 def sass(text: Text) -> Listed:
-    """What a device runs: the instructions of the kernels, and what each kernel takes."""
+    """Compile the kernels to SASS, with the resources of each."""
     tool = nvdisasm.find()
     made, log = nvrtc.with_lines(_kernels(text), "CUBIN")
     code = _functions(nvdisasm.instructions(made, tool).split("\n"))
@@ -143,7 +143,7 @@ def _kernels(text: Text) -> str:
 
 
 def _functions(said: list[str]) -> dict[str, list[Piece]]:
-    """The instructions and labels of each function that nvdisasm tells of."""
+    """Split nvdisasm's output into instructions and labels by function."""
     found: dict[str, list[Piece]] = {}
     into: list[Piece] = []
     at = 0
@@ -167,13 +167,13 @@ _NEEDS = (
     r"(?:.*?(\d+) bytes smem)?"
 )
 REGISTERS, SHARED, WARPS, BLOCKS = 65_536, 233_472, 64, 32
-"""What a multiprocessor of compute capability 9.0 has, with bytes of shared memory."""
+"""Resources of a multiprocessor of compute capability 9.0; shared memory in bytes."""
 RESERVED = 1_024
-"""Bytes of shared memory that each block of threads takes beside its own."""
+"""Bytes of shared memory that the device reserves per block of threads."""
 
 
 def _use(kernel: str, code: list[Piece], log: str) -> KernelUse:
-    """What NVRTC's log says that a kernel takes, and how many blocks of threads have room."""
+    """Read a kernel's resources from NVRTC's log, and compute its occupancy."""
     found = re.search(_NEEDS.format(re.escape(kernel)), log)
     if found is None:
         raise CompilerBug(f"NVRTC does not tell what the kernel {kernel} needs.")
@@ -185,9 +185,10 @@ def _use(kernel: str, code: list[Piece], log: str) -> KernelUse:
 
 
 def blocks_at_once(registers: int, shared: int) -> int:
-    """Blocks of threads that a multiprocessor has room for, by registers, shared memory, warps.
+    """Compute the resident blocks of threads per multiprocessor from registers and shared memory.
 
-    Registers are given to a warp by 256, to four schedulers; shared memory to a block by 128 bytes.
+    Registers are allocated per warp in units of 256, on four schedulers; shared memory per block in
+    units of 128 bytes.
     """
     warps = THREADS // 32
     of_warp = -(-max(registers, 1) * 32 // 256) * 256
@@ -197,7 +198,7 @@ def blocks_at_once(registers: int, shared: int) -> int:
 
 
 def _head(text: Text, kernels: tuple[KernelUse, ...]) -> Iterator[Line]:
-    """What made it, and a table of what kernels take."""
+    """Yield the compiler's version and options, and a table of kernels' resources."""
     version = ".".join(map(str, nvrtc.version()))
     options = " ".join(nvrtc.options(plain(text)))
     yield Line(f"// NVRTC {version} for {nvrtc.DEFAULT_ARCH}, {options}")
@@ -221,7 +222,7 @@ def _head(text: Text, kernels: tuple[KernelUse, ...]) -> Iterator[Line]:
 
 
 def _beside(text: Text, pieces: Iterable[Piece], comment: str) -> Iterator[Line]:
-    """Each piece with the source of its line, which stands above where it is another one."""
+    """Yield each line of a listing, under the line of the text that it comes from."""
     before = 0
     for at, piece in pieces:
         origin = text[at - 1] if 0 < at <= len(text) else Line("")

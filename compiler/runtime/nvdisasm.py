@@ -1,8 +1,8 @@
-"""The instructions of machine code for a GPU, told by nvdisasm inside a wall.
+"""Disassemble GPU machine code with nvdisasm, in a sandbox.
 
     python -m compiler.runtime.nvdisasm TOOL
 
-is the process that becomes the tool: machine code on standard input.
+is the process that is replaced by the tool: machine code on standard input.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HINT = "Install `stridescope[cuda13]`, which needs no GPU for that."
 
 
 def find() -> str:
-    """The tool. Raises UsageError where there is none."""
+    """Find nvdisasm. Raises UsageError where there is none."""
     found = next(map(str, nvrtc.packaged("bin/nvdisasm")), None) or shutil.which("nvdisasm")
     if found is None:
         raise UsageError("nvdisasm, which shows machine code, is not installed.", hint=HINT)
@@ -30,7 +30,7 @@ def find() -> str:
 
 
 def instructions(cubin: bytes, tool: str) -> str:
-    """What `tool` says of machine code. Raises CompilerBug if it is refused."""
+    """Disassemble machine code. Raises CompilerBug if `tool` rejects it."""
     command = (sys.executable, "-m", "compiler.runtime.nvdisasm", tool)
     with tempfile.TemporaryDirectory(prefix="sass-", ignore_cleanup_errors=True) as scratch:
         made = walls.confine(DISASSEMBLE, command, scratch)
@@ -44,7 +44,7 @@ def instructions(cubin: bytes, tool: str) -> str:
 
 
 def main() -> None:
-    """Become the tool, with what comes in as a file in this process's own folder."""
+    """Write standard input to a file in this process's own folder, and run the tool on it."""
     path = os.path.join(os.environ["TMPDIR"], "kernels.cubin")
     Path(path).write_bytes(sys.stdin.buffer.read())
     os.execv(sys.argv[1], [sys.argv[1], "-c", "-g", path])

@@ -1,11 +1,11 @@
-"""CUDA text to machine code with NVRTC, through ctypes: no GPU, no driver, no headers needed.
+"""Compile CUDA to machine code with NVRTC, through ctypes: no GPU, driver or headers needed.
 
     python -m compiler.runtime.nvrtc CAPABILITY DRIVER
     python -m compiler.runtime.nvrtc (PTX | CUBIN) ARCHITECTURE
 
 is the process that compiles for a user: the text on standard input, the cubin on standard output;
-in the second form what knows the lines of the text, and NVRTC's log on standard error.
-Cubins are kept by a hash of all that they depend on, in the cache of libraries, within its bound.
+in the second form output with line information, and NVRTC's log on standard error. Cubins are
+cached by a hash of all their inputs, in the bounded cache of libraries.
 """
 
 from __future__ import annotations
@@ -45,28 +45,31 @@ OLD_DRIVER = (
 )
 What = Literal["PTX", "CUBIN"]
 LINES = ("-lineinfo", "--ptxas-options=-v")
-"""Options for results that know their lines, and a log of what kernels need."""
+"""Options for line information, and a log of kernels' resources."""
 _REFUSED = 3
 """Exit status with an error for the user on standard error."""
 
 
 @cache
 def library() -> ctypes.CDLL:
-    """The first NVRTC, of NVIDIA's wheels or the system. Raises UsageError if there is none."""
+    """Load the first NVRTC, of NVIDIA's wheels or the system.
+
+    Raises UsageError if there is none.
+    """
     for lib in _libraries():
         return lib
     raise UsageError(NO_NVRTC[0], hint=NO_NVRTC[1])
 
 
 def _libraries() -> Iterator[ctypes.CDLL]:
-    """All that are there, those of wheels first, of these the newest."""
+    """Yield all NVRTC libraries, those of wheels first, newest first."""
     for path in _candidates():
         with suppress(OSError):
             yield ctypes.CDLL(str(path))
 
 
 def available() -> bool:
-    """Whether there is an NVRTC."""
+    """Return True if there is an NVRTC."""
     try:
         library()
     except UsageError:
@@ -75,7 +78,7 @@ def available() -> bool:
 
 
 def version(lib: ctypes.CDLL | None = None) -> tuple[int, int]:
-    """The CUDA that it belongs to."""
+    """Return the version of CUDA that the library belongs to."""
     major, minor = ctypes.c_int(), ctypes.c_int()
     _ok((lib or library()).nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)))
     return major.value, minor.value
@@ -87,9 +90,10 @@ def _candidates() -> list[str | Path]:
 
 
 def packaged(pattern: str) -> list[Path]:
-    """Files of NVIDIA's Python packages, those of the newest CUDA first.
+    """Return files of NVIDIA's Python packages, those of the newest CUDA first.
 
-    A library's name ends in its CUDA; of tools the folder's name does, as in `cu13/bin/nvdisasm`.
+    A library's name ends in its CUDA version; for tools the folder's does, as in
+    `cu13/bin/nvdisasm`.
     """
     spec = importlib.util.find_spec("nvidia")
     folders = (spec.submodule_search_locations or ()) if spec else ()
@@ -98,15 +102,15 @@ def packaged(pattern: str) -> list[Path]:
 
 
 def _cuda_of(path: Path) -> tuple[int, str]:
-    """Of a file of a package: the CUDA, 0 where its name does not tell."""
+    """Return the CUDA version in a path, or 0 where it has none."""
     told = re.search(r"(?:\.so\.|/cu)([0-9]+)(?=[./]|$)", str(path))
     return int(told[1]) if told else 0, str(path)
 
 
 def with_lines(text: str, what: What, arch: str = DEFAULT_ARCH) -> tuple[bytes, str]:
-    """PTX or machine code that knows its lines, and NVRTC's log; made by a process of its own.
+    """Compile to PTX or machine code with line information, in a process of its own.
 
-    Raises UsageError without NVRTC, CompilerBug if it refuses the text.
+    Return it with NVRTC's log. Raises UsageError without NVRTC, CompilerBug if it rejects the text.
     """
     library()
     command = (sys.executable, "-m", "compiler.runtime.nvrtc", what, arch)
@@ -119,10 +123,10 @@ def with_lines(text: str, what: What, arch: str = DEFAULT_ARCH) -> tuple[bytes, 
 
 
 def kept(text: str, capability: int, driver: tuple[int, int]) -> Path:
-    """The cubin of a text for a device, made by a process of its own unless it is there.
+    """Return the cubin of a text for a device, compiled in a process of its own or cached.
 
-    `capability` is 90 for 9.0, `driver` the CUDA that the driver knows. Raises UsageError where
-    NVRTC, driver and device do not fit, Limitation for what takes too long.
+    `capability` is 90 for 9.0, `driver` the CUDA version of the driver. Raises UsageError where
+    NVRTC, driver and device do not match, Limitation for a compilation that takes too long.
     """
     parts = (text, *options(text), str(capability), str(driver), _identity())
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
@@ -147,13 +151,13 @@ def kept(text: str, capability: int, driver: tuple[int, int]) -> Path:
 
 
 def _confined(command: Sequence[str], text: str, scratch: str) -> tuple[int, bytes, bytes]:
-    """What a process of this file gives for a text, behind a wall."""
+    """Run this file on a text in a sandbox; return status, output and error output."""
     made = walls.confine(COMPILE, command, scratch)
     return tools.run(made.command, text.encode(), Path(scratch), "NVRTC", made.environment)
 
 
 def _identity() -> str:
-    """Which NVRTC would be loaded, without loading it."""
+    """Identify the NVRTC that would be loaded, without loading it."""
     told = []
     for path in map(Path, _candidates()):
         if path.is_absolute():
@@ -163,7 +167,7 @@ def _identity() -> str:
 
 
 def fitting(capability: int, driver: tuple[int, int]) -> tuple[ctypes.CDLL, str]:
-    """The first NVRTC whose code runs with driver and device, and the architecture to compile for.
+    """Return the first NVRTC whose code runs on driver and device, and its architecture.
 
     Raises UsageError where there is none.
     """
@@ -182,7 +186,7 @@ def fitting(capability: int, driver: tuple[int, int]) -> tuple[ctypes.CDLL, str]
 
 
 def _known(lib: ctypes.CDLL) -> Sequence[int]:
-    """The architectures that it makes code for, as numbers."""
+    """Return the architectures that it supports, as numbers."""
     count = ctypes.c_int()
     _ok(lib.nvrtcGetNumSupportedArchs(ctypes.byref(count)))
     known = (ctypes.c_int * count.value)()
@@ -191,19 +195,19 @@ def _known(lib: ctypes.CDLL) -> Sequence[int]:
 
 
 def cubin(text: str, arch: str = DEFAULT_ARCH, lib: ctypes.CDLL | None = None) -> bytes:
-    """The machine code of a CUDA text. Raises CompilerBug with NVRTC's log if it is refused."""
+    """Compile CUDA to machine code. Raises CompilerBug with NVRTC's log if it is rejected."""
     return _compile(text, arch, "CUBIN", lib=lib)[0]
 
 
 def ptx(text: str, arch: str = DEFAULT_ARCH) -> str:
-    """The PTX of a CUDA text."""
+    """Compile CUDA to PTX."""
     return _compile(text, arch, "PTX")[0].rstrip(b"\0").decode()
 
 
 def _compile(
     text: str, arch: str, what: What, more: Sequence[str] = (), lib: ctypes.CDLL | None = None
 ) -> tuple[bytes, str]:
-    """What is asked for, and NVRTC's log."""
+    """Compile to the requested form; return it with NVRTC's log."""
     lib = lib or library()
     program = ctypes.c_void_p()
     _ok(lib.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None))
@@ -221,10 +225,10 @@ def _compile(
 
 
 def options(text: str) -> tuple[str, ...]:
-    """How a text is compiled: each operation rounds, as in the interpreter and in C.
+    """Return the options for a text: each operation rounds, as in the interpreter and in C.
 
-    A product and the sum that it goes into are one instruction, NVRTC's default, only where the
-    text begins with FMA. Numbers below the normal ones stay.
+    Contraction to FMA, NVRTC's default, is on only where the text begins with FMA. Subnormal
+    numbers are kept.
     """
     fmad = f"--fmad={'true' if text.startswith(FMA) else 'false'}"
     return fmad, "--ftz=false", "--std=c++17", "--device-int128", "-w"
@@ -244,7 +248,7 @@ def _ok(code: int) -> None:
 
 
 def main() -> None:
-    """Compile what comes in for a device, or say why that cannot be."""
+    """Compile standard input for a device, or print why that fails."""
     if sys.argv[1] in get_args(What):
         _write_with_lines("PTX" if sys.argv[1] == "PTX" else "CUBIN", sys.argv[2])
         return

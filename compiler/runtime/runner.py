@@ -1,8 +1,8 @@
-"""Runs compiled C programs, each run in a process of its own: walls, limits, deadline, timing.
+"""Run compiled C programs, each in a sandboxed process with limits, deadline and timing.
 
-Values are NumPy arrays and scalars. They travel through files in memory, and are not copied on the
-way in. The process that runs are forked from (`runner_child.py`) is kept. What a run answers is
-believed as little as the program is: it is read to a limit, and checked before it is used.
+Values are NumPy arrays and scalars. They are passed in memory files, without a copy on the way in.
+The process that runs are forked from (`runner_child.py`) is kept. The answer of a run is trusted as
+little as the program: it is read up to a limit, and checked before use.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ from compiler.sandbox.policies import PROGRAM
 Slot = tuple[bool, int, int]
 START_SECONDS = 20.0
 SHORT_RUNS = 3
-"""A single run that is short is timed this often: each process is a new one, with cold memory."""
+"""Repetitions to time a short single run: each process is new, with cold memory."""
 END_SECONDS = 2.0
-"""How long a run that was killed may take to end."""
+"""Seconds for a killed run to end."""
 _PRELOADED = (
     "libc.so.6",
     "libm.so.6",
@@ -76,16 +76,16 @@ _PRELOADED = (
     "libgomp.so.1",
     "libomp.so.5",
 )
-"""What libraries of ours need: loaded beforehand, because a run can open no file."""
+"""Libraries that ours need: preloaded, because a run can open no file."""
 _ABOUT = "const char ss_about[] ="
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a program is run: `runs` times, with so many bytes and cores (None: what there is).
+    """Settings of a run: repetitions, memory in bytes, cores (None: all there are).
 
-    `flags` are further ones for the C compiler. `sanitized`: under sanitisers, and without walls,
-    which forbid what these need.
+    `flags` are further ones for the C compiler. `sanitized`: under sanitisers, without a sandbox,
+    which would forbid what they need.
     """
 
     memory_bytes: int | None = None
@@ -94,11 +94,11 @@ class Settings:
     flags: tuple[str, ...] = ()
     sanitized: bool = False
     measured: int = 0
-    """The length of the array in which a program that measures itself counts."""
+    """The length of the array of counters in a program that measures itself."""
     given: tuple[int, ...] = ()
-    """What that array has at the beginning of each run; () for zeros."""
+    """Initial values of these counters in each run; () for zeros."""
     processor: bool = False
-    """Times are those that the thread that runs has used of the processor: with one core all."""
+    """Measure CPU time of the running thread: with one core that is all of it."""
 
 
 USUAL = Settings()
@@ -111,13 +111,13 @@ def run_c(
     deadline: float | Deadline = 60.0,
     settings: Settings = USUAL,
 ) -> RunResult:
-    """Compile `code`, a C text of ours that says all about itself, and run an entry point of it.
+    """Compile `code`, a generated C text with its own description, and run an entry point.
 
-    Seconds begin with the run; for a deadline that has begun, compiling counts as well.
+    A number of seconds starts with the run; a deadline that has begun covers compiling too.
 
-    Raises RuntimeError_ for what goes wrong in the program, TimeoutError_ at the deadline,
-    UsageError for values or names that do not fit, and sanitize.Report for what sanitisers find,
-    with its place if `code` has lines that know theirs.
+    Raises RuntimeError_ for errors of the program, TimeoutError_ at the deadline, UsageError for
+    values or names that do not fit, and sanitize.Report for findings of sanitisers, with their
+    places if `code` has lines with provenance.
     """
     flags = settings.flags
     if settings.sanitized:
@@ -152,7 +152,7 @@ def run_often(
     deadline: float | Deadline = 60.0,
     runs: int = 1,
 ) -> RunResult:
-    """As `run_c`, with so many runs in one process."""
+    """Like `run_c`, with so many runs in one process."""
     return run_c(code, entry, values, deadline, Settings(runs=runs))
 
 
@@ -166,9 +166,8 @@ def stream_c(
 ) -> tuple[list[list[values.Value]], RunResult]:
     """Run an entry point once for each step, in one process, on windows of files.
 
-    Gives the results of all steps, and what the run took: `peak_bytes` is all memory that its
-    process had at the worst moment. Inputs that are arrays are the same for all steps. Errors: as
-    `run_c`.
+    Return the results of all steps, and the cost of the run: `peak_bytes` is the peak memory of its
+    process. Inputs that are arrays are the same for all steps. Errors: as `run_c`.
     """
     text = code if isinstance(code, str) else plain(code)
     cores = settings.cores or (available_cores() if find_compiler().parallel else 1)
@@ -182,13 +181,13 @@ def stream_c(
 def run_sanitized(
     code: str | Text, entry: str, values: Sequence[Value], deadline: float | Deadline = 60.0
 ) -> RunResult:
-    """As `run_c`, under sanitisers."""
+    """Like `run_c`, under sanitisers."""
     return run_c(code, entry, values, deadline, Settings(sanitized=True))
 
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """An entry point of a compiled library, by name, and how often and within what it runs."""
+    """An entry point of a compiled library, by name, with repetitions and limits."""
 
     about: Plain
     library: Path
@@ -204,7 +203,7 @@ class _Job:
 
 @lru_cache(maxsize=8)
 def about(code: str) -> Plain:
-    """Entry points and checks of a C text, as `c.py` wrote them at its end."""
+    """Read the description of entry points and checks at the end of a C text."""
     _, found, rest = code.rpartition(_ABOUT)
     if not found:
         raise CompilerBug("a C text does not say what it is about")
@@ -214,7 +213,7 @@ def about(code: str) -> Plain:
 
 
 def why_not() -> str:
-    """Why no C program can run here; "" if one can."""
+    """Explain why no C program can run here; "" if one can."""
     try:
         find_compiler()
     except UsageError as error:
@@ -223,17 +222,17 @@ def why_not() -> str:
 
 
 def compiler_available() -> bool:
-    """Whether there is a C compiler."""
+    """Return True if there is a C compiler."""
     return not why_not()
 
 
 def available_cores() -> int:
-    """The cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def default_memory() -> int:
-    """Three quarters of the machine's memory, or what this process is limited to, in bytes."""
+    """Return three quarters of the machine's memory, or this process's limit, in bytes."""
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4 * 3
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
@@ -259,19 +258,19 @@ def _runner(cores: int, sanitized: bool) -> _Runner:
 
 
 class Crash(RuntimeError_):
-    """A run has ended without an answer; `said` is its standard error, where that is kept."""
+    """A run ended without an answer; `said` is its standard error, where that is kept."""
 
     said = ""
 
 
 class _Runner:
-    """The process that runs with so many cores are forked from, behind the best wall there is.
+    """The process that runs are forked from, for a number of cores, in the best sandbox available.
 
-    `said` keeps what sanitisers write on standard error; with them there is no wall.
+    `said` keeps the standard error of sanitisers, which run without a sandbox.
     """
 
     wall: walls.Wall | None = None
-    """The one that worked, for all runners of this process."""
+    """The wall that worked, for all runners of this process."""
 
     def __init__(self, cores: int, sanitized: bool) -> None:
         self.cores = cores
@@ -284,7 +283,7 @@ class _Runner:
         self.start()
 
     def start(self) -> None:
-        """Start the process behind the first of the walls, without waiting for it."""
+        """Start the process behind the first wall, without waiting for it."""
         self.control, other = socket.socketpair()
         orders = {"user": walls.fresh_user(self.walls[0]), "preload": _PRELOADED}
         made = walls.script(self.walls[0], PROGRAM, Path(child.__file__), json.dumps(orders))
@@ -306,7 +305,7 @@ class _Runner:
         other.close()
 
     def wait(self) -> None:
-        """Wait until the process is ready; behind the next wall where this one does not stand."""
+        """Wait until the process is ready; fall back to the next wall if this one fails."""
         if self.ready:
             return
         while not self.ready:
@@ -326,21 +325,21 @@ class _Runner:
             _Runner.wall = self.walls[0]
 
     def usable(self) -> bool:
-        """Whether the process can run programs, with no lower priority than who asks has."""
+        """Return True if the process is alive and its priority is not below the caller's."""
         if self.process.poll() is not None:
             return False
         mine, its = (os.getpriority(os.PRIO_PROCESS, pid) for pid in (0, self.process.pid))
         return its <= mine
 
     def close(self) -> None:
-        """End the process, and a run with it."""
+        """Kill the process with its run."""
         self.control.close()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def ask(self, message: Plain, files: Sequence[int], deadline: Deadline) -> Plain:
-        """One run in a process of its own: what it says, once it has ended."""
+        """Run once in a forked process; return its answer after it has ended."""
         if self.said is not None:
             self.said.seek(0)
             self.said.truncate()
@@ -366,7 +365,7 @@ class _Runner:
         return _parsed(data)
 
     def status(self, until: float) -> int:
-        """How the run has ended. Raises TimeoutError if it has not."""
+        """Return the exit status of the run. Raises TimeoutError if it has not ended."""
         data = b""
         while len(data) < child.WAIT.size:
             self.control.settimeout(max(0.001, until - time.monotonic()))
@@ -378,7 +377,7 @@ class _Runner:
         return int(child.WAIT.unpack(data)[0])
 
     def crash(self, status: int) -> RuntimeError_:
-        """Why a run has ended without an answer."""
+        """Make the error for a run that ended without an answer."""
         if status == -signal.SIGXCPU:
             return TimeoutError_("The program used up its processor time.")
         if status == -signal.SIGKILL:
@@ -391,7 +390,7 @@ class _Runner:
         return crash
 
     def kill(self) -> None:
-        """End the run, and the process as well if the run does not end by itself."""
+        """Kill the run, and the process too if the run does not end."""
         try:
             self.control.sendall(child.KILL)
             self.status(time.monotonic() + END_SECONDS)
@@ -473,7 +472,7 @@ class _Runner:
         return found, RunResult([], min(times), times, answer["peak"], self.cores, *counts)
 
     def check(self, job: _Job, answer: Plain) -> None:
-        """Raise what an answer tells of."""
+        """Raise the error in an answer."""
         if "site" in answer:
             raise failed_check(job.about, answer)
         if "error" in answer:
@@ -481,7 +480,7 @@ class _Runner:
             raise RuntimeError_(f"The program could not be run: {said}.")
 
     def orders(self, job: _Job, entry: Plain) -> Plain:
-        """What a run is told beside its inputs: the limits are those of the wall that stands."""
+        """Return the orders of a run beside its inputs; the limits depend on the wall."""
         self.wait()
         once = job.runs == 1 and self.said is None
         return {
@@ -501,7 +500,7 @@ class _Runner:
         }
 
     def limits(self, memory_bytes: int) -> dict[str, int]:
-        """Of one run, as `resource` names them."""
+        """Return the limits of one run, by their names in `resource`."""
         made = {"FSIZE": memory_bytes, "NOFILE": PROGRAM.files, "CORE": 0}
         if self.said is None:
             made["AS"] = memory_bytes + walls.ADDRESS_SPACE
@@ -511,7 +510,7 @@ class _Runner:
 
 
 def _parsed(data: bytes) -> Plain:
-    """An answer with the fields and types that a run's has."""
+    """Parse an answer and check its fields and types."""
     try:
         answer = json.loads(data)
     except (ValueError, RecursionError):
@@ -552,7 +551,7 @@ _RUNNERS: dict[tuple[int, bool], _Runner] = {}
 
 
 def library_file(library: Path) -> int:
-    """A copy of a library that can be loaded by a process that may open no file."""
+    """Copy a library to memory, for a process that may open no file."""
     file = memory_file()
     data = memoryview(library.read_bytes())
     while data:
@@ -563,10 +562,10 @@ def library_file(library: Path) -> int:
 def pack(
     entry: Plain, arrays: Sequence[Cells], sizes: dict[str, int], limit: int
 ) -> tuple[list[Slot], list[int], int]:
-    """Input slots, a file with the arrays if there are any, and its size.
+    """Return input slots, a file with the arrays if there are any, and its size.
 
-    A slot is whether the program may consume it, its bits or its offset in the file, and its bytes
-    (-1 for scalars). Raises RuntimeError_ for more than `limit` bytes.
+    A slot has a flag (the program may consume it), its bits or its offset in the file, and its
+    bytes (-1 for scalars). Raises RuntimeError_ for more than `limit` bytes.
     """
     by_name: dict[str, Cells] = {}
     by_block: dict[str, tuple[bool, Cells]] = {}
@@ -617,7 +616,7 @@ def _bits(scalar: Cells) -> int:
 
 
 def _mapped(file: int) -> mmap.mmap | bytes:
-    """The file of results, once the run has ended."""
+    """Map the file of results, once the run has ended."""
     size = os.fstat(file).st_size
     seal(file)
     return mmap.mmap(file, size, mmap.MAP_SHARED) if size else b""
@@ -626,9 +625,9 @@ def _mapped(file: int) -> mmap.mmap | bytes:
 def unpack(
     entry: Plain, slots: Sequence[int], sizes: dict[str, int], area: mmap.mmap | bytes
 ) -> list[values.Value]:
-    """The external results from the result slots and their file.
+    """Return the external results from the result slots and their file.
 
-    Errors: `RuntimeError_` for a result that no array of NumPy can hold.
+    Errors: `RuntimeError_` for a result that NumPy cannot represent.
     """
     if len(slots) != len(entry["results"]):
         raise senseless()

@@ -1,8 +1,8 @@
-"""The processes that compiled programs run in; `runner.py` is the other end.
+"""The processes of compiled programs; `runner.py` is the other end.
 
-`main` is the zygote: a process that never runs anything but this file. Each run is a child that it
-forks, which costs a millisecond, and which puts walls around itself before it loads the library.
-The zygote tells how the child ended. Imports little, so that it starts quickly.
+`main` is the zygote: a process that runs only this file. Each run is a child that it forks in a
+millisecond, and which sandboxes itself before it loads the library. The zygote reports the child's
+exit status. Imports little, so that it starts quickly.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ from compiler.runtime.windows import Windows  # noqa: E402
 from compiler.sandbox import filters, kernel  # noqa: E402
 
 HELLO, RUN, KILL = b"h", b"r", b"k"
-"""What is said between runner and zygote; the end of a run is its status as WAIT says."""
+"""Messages between runner and zygote; the status of a run is packed as WAIT."""
 WAIT = struct.Struct("<i")
 HEAD = struct.Struct("<Q")
 LIBRARY, RESULTS, INPUTS = 1, 2, 3
-"""The descriptors that come with RUN, after the socket on which the run speaks."""
+"""The descriptors that come with RUN, after the socket of the run."""
 MOST_DATA = 8
 """Files that a run may read window by window: their descriptors come last."""
 COUNTED = ("allocs", "bytes_allocated")
 COPIES = 8
 """Two numbers for each kind of copies."""
 SHORT_MS = 5.0
-"""A run may be repeated while all took less: the first one starts threads and touches memory."""
+"""A run is repeated while all took less: the first one starts threads and touches memory."""
 WATCH_MS = 2
-"""How often the zygote looks after its child where the system has no descriptors for processes."""
+"""Polling interval for the child on systems without process descriptors."""
 
 
 def main() -> None:
@@ -85,7 +85,7 @@ def main() -> None:
 
 
 def watch(child: int, control: socket.socket) -> tuple[int, bool]:
-    """Wait until a child has ended, and kill it when told so; whether the other end is gone."""
+    """Wait until a child has ended, or kill it on request; return True if the other end is gone."""
     gone = False
     handle = os.pidfd_open(child) if hasattr(os, "pidfd_open") else -1
     waiting = select.poll()
@@ -107,7 +107,7 @@ def watch(child: int, control: socket.socket) -> tuple[int, bool]:
 
 
 def live(zygote: int, fds: list[int]) -> None:
-    """One run: read what to do, answer, and end."""
+    """Do one run: read the orders, answer, and exit."""
     channel, *files = fds
     status = 1
     try:
@@ -123,14 +123,17 @@ def live(zygote: int, fds: list[int]) -> None:
 
 
 def write_message(channel: int, data: bytes) -> None:
-    """A message: its length, then itself."""
+    """Write a message: its length, then itself."""
     view = memoryview(HEAD.pack(len(data)) + data)
     while view:
         view = view[os.write(channel, view) :]
 
 
 def read_message(channel: int, longest: int | None) -> bytes | None:
-    """A message; None when the other end is gone. ValueError if it is longer than that."""
+    """Read a message; None when the other end is gone.
+
+    ValueError if it is longer than `longest`.
+    """
     head = read_exactly(channel, HEAD.size)
     if head is None:
         return None
@@ -141,7 +144,7 @@ def read_message(channel: int, longest: int | None) -> bytes | None:
 
 
 def read_exactly(channel: int, length: int) -> bytes | None:
-    """So many bytes, or None when the other end is gone before."""
+    """Read exactly so many bytes, or return None when the other end is gone."""
     data = bytearray()
     while len(data) < length:
         piece = os.read(channel, min(1 << 20, length - len(data)))
@@ -152,7 +155,7 @@ def read_exactly(channel: int, length: int) -> bytes | None:
 
 
 def serve(message: dict[str, Any], files: list[int]) -> dict[str, Any]:
-    """Put on the walls, load the library, run an entry point of it."""
+    """Enter the sandbox, load the library, run an entry point."""
     try:
         library = load(message, files)
         return run(library, message, files)
@@ -163,7 +166,7 @@ def serve(message: dict[str, Any], files: list[int]) -> dict[str, Any]:
 
 
 def load(message: dict[str, Any], files: list[int]) -> ctypes.CDLL:
-    """Load the library, whose first instructions already run within the walls."""
+    """Load the library, whose initialisers already run in the sandbox."""
     limit(message)
     path = message["library"] or f"/proc/self/fd/{files[LIBRARY - 1]}"
     if not message["confined"]:
@@ -180,7 +183,7 @@ def load(message: dict[str, Any], files: list[int]) -> ctypes.CDLL:
 
 
 def limit(message: dict[str, Any]) -> None:
-    """Processor time, address space, size of files, threads: for good."""
+    """Limit CPU time, address space, file size and threads for good."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     seconds = int(used.ru_utime + used.ru_stime + message["cpu_seconds"]) + 1
     with contextlib.suppress(OSError, ValueError):
@@ -190,7 +193,7 @@ def limit(message: dict[str, Any]) -> None:
 
 
 def run(library: ctypes.CDLL, message: dict[str, Any], files: list[int]) -> dict[str, Any]:
-    """Run an entry point as often as asked; the results of the last run."""
+    """Run an entry point as often as requested; return the results of the last run."""
     counter = {
         name: ctypes.c_int64.in_dll(library, f"ss_bytes_{name}") for name in ("peak", "limit")
     }
@@ -240,9 +243,9 @@ def run(library: ctypes.CDLL, message: dict[str, Any], files: list[int]) -> dict
 def stream(
     library: ctypes.CDLL, message: dict[str, Any], files: list[int], entry: Any, inputs: Inputs
 ) -> dict[str, Any]:
-    """Run an entry point once for each step, on other windows of files; all results in turn.
+    """Run an entry point once for each step, on its windows of files; return all results.
 
-    A step has numbers for slots, and for each window its slot, file, first byte and bytes.
+    A step has numbers for slots, and for each window its slot, file, first byte and length.
     """
     failed = ctypes.c_int.in_dll(library, "ss_failed")
     results, steps = message["results"], message["steps"]
@@ -280,14 +283,14 @@ def stream(
 
 
 def failure(library: ctypes.CDLL) -> dict[str, Any]:
-    """Which check failed, and the values that its message shows."""
+    """Return the number of the failed check, and the values of its message."""
     site = ctypes.c_int64.in_dll(library, "ss_site").value
     values = list((ctypes.c_int64 * 16).in_dll(library, "ss_values"))
     return {"site": site, "values": values}
 
 
 class Inputs:
-    """The input slots. Blocks are copied to memory of the program's own, where pages are large."""
+    """The input slots. Blocks are copied to the program's own memory, which has large pages."""
 
     def __init__(self, library: ctypes.CDLL, fd: int, message: dict[str, Any]) -> None:
         library.ss_input.argtypes = (ctypes.c_void_p, ctypes.c_int64)
@@ -310,7 +313,7 @@ class Inputs:
                     raise MemoryError("no room for the inputs")
 
     def slots(self, again: bool) -> Any:
-        """The slots of a run; with `again`, what the run before may have consumed is restored."""
+        """Return the slots of a run; with `again`, first restore consumed inputs."""
         if again:
             for k, (consumed, value, size) in enumerate(self.kinds):
                 if consumed and size > 0:
@@ -319,7 +322,7 @@ class Inputs:
 
 
 def release(library: ctypes.CDLL, results: list[dict[str, Any]], out: Any) -> None:
-    """Give back the results of a run that are not wanted."""
+    """Free the unwanted results of a run."""
     library.ss_release.argtypes = (ctypes.c_void_p,)
     for k, slot in enumerate(results):
         if slot["block"]:
@@ -334,9 +337,9 @@ def outputs(
     numbers: dict[str, int] | None = None,
     at: int = 0,
 ) -> tuple[list[int], int]:
-    """Result slots, with the offsets of blocks in `file` in their stead, from `at` on; the end.
+    """Write blocks to `file` from `at` on; return result slots (offsets for blocks) and the end.
 
-    `numbers`: sizes of this run alone.
+    `numbers`: sizes of this run.
     """
     sizes = [0] * len(results)
     names = {slot["name"]: k for k, slot in enumerate(results)}
@@ -365,7 +368,7 @@ def outputs(
 
 
 def write_all(fd: int, data: Any, at: int) -> None:
-    """Write all bytes of `data`; one call writes 2 GB at most."""
+    """Write all bytes of `data`; one call writes at most 2 GB."""
     view = memoryview(data).cast("B")
     while view:
         done = os.pwrite(fd, view, at)
@@ -374,7 +377,7 @@ def write_all(fd: int, data: Any, at: int) -> None:
 
 
 def evaluate(poly: list[Any], env: dict[str, int]) -> int:
-    """The value of a polynomial as `signature.py` writes it, in 64-bit arithmetic."""
+    """Evaluate a polynomial of `signature.py` in 64-bit arithmetic."""
     total = 0
     for coeff, names in poly:
         for name in names:

@@ -1,4 +1,4 @@
-"""What every run of a compiled program needs, wherever it runs: inputs, answers, errors."""
+"""Inputs, answers and errors shared by all runs of compiled programs."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from compiler.sandbox import walls
 
 Cells = npt.NDArray[np.generic]
 Value = Cells | np.generic | int | float | bool
-"""An array or a scalar; what comes back are arrays and NumPy scalars."""
+"""An array or a scalar; results are arrays and NumPy scalars."""
 
 LONGEST_ANSWER = 1 << 20
-"""Bytes of what a run says, beside its results."""
+"""Bytes of a run's answer, beside its results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,10 @@ class RunResult:
     """Results in the entry point's order; `ms` is the best run, `times` all of them.
 
     A single run that takes a few milliseconds or less is repeated.
-    `peak_bytes`: inputs, results and everything that the program allocates, at the worst moment.
-    Of one run: blocks allocated, their bytes, and, of the back end C, how many copies with how many
-    bytes there were of each `protocol.runs.CopyKind` and inside of kernels, in turn. What threads
-    allocate and copy is counted where the program was compiled with `cc.COUNTING`.
+    `peak_bytes`: peak of inputs, results and everything that the program allocates.
+    For one run: blocks allocated, their bytes, and, for the back end C, the number and
+    bytes of copies of each `protocol.runs.CopyKind` and inside kernels, in turn. Allocations and
+    copies of threads are counted if the program was compiled with `cc.COUNTING`.
     """
 
     values: list[values.Value]
@@ -55,19 +55,19 @@ class RunResult:
     allocated_bytes: int = 0
     copies: tuple[int, ...] = ()
     compile_ms: float = 0.0
-    """What the back end's own compiler took."""
+    """Time of the back end's own compiler."""
     profile: tuple[int, ...] = ()
-    """Of the last run of C that measures itself: nanoseconds and calls of each section."""
+    """Nanoseconds and calls of each section, in the last run of C that measures itself."""
 
     @property
     def copied_bytes(self) -> int:
-        """What copies of all kinds moved, as far as they were counted."""
+        """Return the bytes of all counted copies."""
         return sum(self.copies[1::2])
 
 
 @dataclass(frozen=True, slots=True)
 class WindowOf:
-    """An input that is a part of a file: the file's number, the first byte, and how many."""
+    """An input that is a part of a file: the file's number, the first byte, and the length."""
 
     file: int
     first: int
@@ -75,7 +75,7 @@ class WindowOf:
 
 
 def senseless() -> RuntimeError_:
-    """The error of a run whose process gave no proper answer."""
+    """Make the error of a run whose process gave a malformed answer."""
     return RuntimeError_("The program overwrote what its process says about its results.")
 
 
@@ -83,7 +83,7 @@ def senseless() -> RuntimeError_:
 
 
 def prepare(entry: Plain, values: Sequence[Value]) -> tuple[list[Cells], dict[str, int]]:
-    """Values with the types of the entry point's parameters, and all of its integer parameters.
+    """Convert values to the types of the parameters; return them with all integer parameters.
 
     Errors: `UsageError` for another number of values or other types, `RuntimeError_` for shapes
     that do not agree.
@@ -101,7 +101,10 @@ def prepare(entry: Plain, values: Sequence[Value]) -> tuple[list[Cells], dict[st
 
 
 def sizes_of(entry: Plain, arrays: Sequence[Any]) -> dict[str, int]:
-    """All integer parameters of an entry point. Raises RuntimeError_ where shapes do not agree."""
+    """Return all integer parameters of an entry point.
+
+    Raises RuntimeError_ where shapes disagree.
+    """
     takes = entry["takes"]
     shapes = [
         a.shape if t["shape"] is not None else None for t, a in zip(takes, arrays, strict=True)
@@ -115,7 +118,7 @@ def sizes_of(entry: Plain, arrays: Sequence[Any]) -> dict[str, int]:
 
 
 def fitting(taken: Plain, value: Value, number: int) -> Cells:
-    """A value with the type of a parameter. Raises UsageError for another one."""
+    """Convert a value to the type of a parameter. Raises UsageError for another type."""
     array: Cells = np.asarray(value)
     rank = 0 if taken["shape"] is None else len(taken["shape"])
     want = DTYPE[taken["prim"]]
@@ -139,7 +142,7 @@ def arguments(
     sizes: Mapping[str, int],
     block: Callable[[Any], object],
 ) -> list[object]:
-    """What an entry point is called with: sizes, numbers, and what `block` makes of arrays."""
+    """Return the arguments of an entry point: sizes, numbers, and `block` of each array."""
     by_name: dict[str, object] = dict(sizes)
     for taken, array in zip(entry["takes"], arrays, strict=True):
         if taken["shape"] is None:
@@ -155,7 +158,7 @@ def results(
     sizes: Mapping[str, int],
     cells: Callable[[Any, int, np.dtype[np.generic]], Any],
 ) -> list[Any]:
-    """The external results of a call; `cells` has so many cells of a block, of a type."""
+    """Return the external results of a call; `cells` takes so many cells of a block."""
     given = {slot["name"]: v for slot, v in zip(entry["results"], outcome, strict=True)}
     numbers = {**sizes, **{name: v for name, v in given.items() if isinstance(v, int)}}
     found: list[Any] = []
@@ -170,7 +173,10 @@ def results(
 
 
 def shaped(cells: Any, shape: Sequence[int]) -> Any:
-    """A result in its shape. RuntimeError_ for one that no array of NumPy can have: it is empty."""
+    """Reshape a result.
+
+    Raises RuntimeError_ where it is empty and NumPy cannot represent its shape.
+    """
     try:
         return cells.reshape(shape)
     except ValueError:
@@ -179,7 +185,7 @@ def shaped(cells: Any, shape: Sequence[int]) -> Any:
 
 
 def memory_file() -> int:
-    """A file without a name, in memory where the system has such files."""
+    """Make an anonymous file, in memory where the system supports that."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("values", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     with tempfile.TemporaryFile() as made:
@@ -187,16 +193,16 @@ def memory_file() -> int:
 
 
 def apart() -> dict[str, Any]:
-    """For `Popen`: a process group of its own, which can be killed at once, and no terminal.
+    """Return `Popen` options for a process group of its own, which can be killed at once.
 
-    A server's worker has none. What it starts stays in its session, because the kernel may divide
-    the processor among sessions first: the server then lowers both together.
+    Children of a server's worker stay in its session, because the kernel may divide the processor
+    among sessions first: so the server lowers the priority of both together.
     """
     return {"process_group": 0} if walls.is_confined() else {"start_new_session": True}
 
 
 def seal(file: int) -> None:
-    """Whoever still has the file cannot make it shorter while it is read."""
+    """Seal a file, so that its other holders cannot change its size while it is read."""
     with contextlib.suppress(OSError, AttributeError):
         fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
 
@@ -205,7 +211,7 @@ def seal(file: int) -> None:
 
 
 def exchange(channel: socket.socket, request: bytes, until: float) -> bytes | None:
-    """Send a request and read the answer; None when the other end goes before it has answered.
+    """Send a request and read the answer; None if the other end is gone before that.
 
     Raises TimeoutError, and RuntimeError_ for an answer that is too long.
     """
@@ -231,7 +237,7 @@ def exchange(channel: socket.socket, request: bytes, until: float) -> bytes | No
 
 
 def failed_check(about: Plain, answer: Plain) -> RuntimeError_:
-    """The error of a failed check, with its values and place."""
+    """Make the error of a failed check, with its values and place."""
     if not 0 <= answer["site"] < len(about["sites"]):
         raise senseless()
     site = about["sites"][answer["site"]]

@@ -1,9 +1,9 @@
-"""Running under GCC's sanitisers, which report each access outside of its block.
+"""Run programs under GCC's sanitisers, which report each access outside its block.
 
-They are those for addresses and for undefined behaviour.
-A sanitised library is loaded into the process of `runner_child.py` like any other; the sanitisers'
-run time has to be there first, so that process starts with it preloaded. What a report says is
-about the C text; its lines know the places in the source that they came from.
+They are the address and undefined-behaviour sanitisers. A sanitised library is loaded into the
+process of `runner_child.py` like any other; the sanitisers' run time must be loaded first, so that
+process starts with it preloaded. A report is about the C text, whose lines have places in the
+source.
 
 Arithmetic that Futhark defines is no error: integers wrap, shifts lose bits.
 """
@@ -30,7 +30,7 @@ FLAGS = (
     "-fno-sanitize=signed-integer-overflow,shift-base",
     "-fno-sanitize-recover=all",
 )
-"""For the C compiler; an `-O` that follows replaces ours."""
+"""Flags for the C compiler; a later `-O` replaces ours."""
 _ADDRESS = (
     "detect_leaks=0",
     "allocator_may_return_null=1",
@@ -44,14 +44,14 @@ _BEHAVIOUR_REPORT = re.compile(r"<stdin>:(\d+):\d+: runtime error: (.*)")
 
 
 class Report(CompilerBug):
-    """A sanitiser stopped the program; `report` is all that it said."""
+    """A sanitiser stopped the program; `report` is its full output."""
 
     report = ""
 
 
 @cache
 def library() -> str:
-    """The run time of the address sanitiser. Raises UsageError where the compiler has none."""
+    """Find the address sanitiser's run time. Raises UsageError where the compiler has none."""
     command = [*find_compiler().command, "-print-file-name=libasan.so"]
     asked = subprocess.run(command, capture_output=True, text=True, check=False)
     path = asked.stdout.strip()
@@ -64,7 +64,7 @@ def library() -> str:
 
 
 def available() -> bool:
-    """Whether programs can be run under sanitisers."""
+    """Return True if programs can be run under sanitisers."""
     try:
         library()
     except UsageError:
@@ -73,7 +73,7 @@ def available() -> bool:
 
 
 def environment(plain: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a process that sanitised libraries are loaded into."""
+    """Return the environment of a process that loads sanitised libraries."""
     return {
         **plain,
         "LD_PRELOAD": library(),
@@ -83,9 +83,9 @@ def environment(plain: Mapping[str, str]) -> dict[str, str]:
 
 
 def report(text: str, code: Text) -> Report | None:
-    """The error that a sanitiser's `text` on standard error tells of, with its place in the source.
+    """Convert a sanitiser's `text` on standard error to an error with its place in the source.
 
-    `code` is the C text that ran. None if no sanitiser has said anything.
+    `code` is the C text that ran. Return None if there is no report.
     """
     behaviour, address = _BEHAVIOUR_REPORT.search(text), _ADDRESS_REPORT.search(text)
     if behaviour is None and address is None:

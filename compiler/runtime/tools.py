@@ -1,4 +1,4 @@
-"""Runs compilers and the like: a text in, bytes out, ended with all that they have started."""
+"""Run compilers and other tools: text in, bytes out; kill them with all their children."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler import codes
 from compiler.base.errors import Limitation
 
 SECONDS = 120
-"""What a tool may take for one program."""
+"""Seconds that a tool may take for one program."""
 
 
 def run(
@@ -23,7 +23,7 @@ def run(
     title: str,
     environment: Mapping[str, str] | None = None,
 ) -> tuple[int, bytes, bytes]:
-    """Exit status, output and complaints; temporary files go to `folder`.
+    """Return exit status, output and error output; temporary files go to `folder`.
 
     Raises Limitation, naming the tool by its `title`, if it takes too long.
     """
@@ -45,7 +45,7 @@ def run(
 
 
 def _kill(pid: int) -> None:
-    """Kill a tool with the programs that it has started and waits for."""
+    """Kill a tool with its child processes."""
     children: list[int] = []
     for tasks in Path(f"/proc/{pid}").glob("task/*/children"):
         with contextlib.suppress(OSError):

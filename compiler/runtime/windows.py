@@ -1,8 +1,8 @@
-"""Windows of files, as blocks of a run's program, brought while it works on others. Imports little.
+"""Windows of files as blocks of a run's program, prefetched while it works on others.
 
-A window that stays in the processor's cache is read: a page that is mapped costs the system more
-time than a copy of it. The memory of one that is closed is used again. A larger window is mapped,
-privately, and the pages that the program touches come from what the system has read ahead.
+Imports little. A window that fits the processor's cache is read: mapping a page costs more than
+copying it. The memory of a closed window is reused. A larger window is mapped privately, and its
+pages come from the system's read-ahead.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from contextlib import suppress
 from queue import SimpleQueue
 
 LARGEST_READ = 1 << 24
-"""Bytes of a window that is read; larger ones are mapped."""
+"""Bytes of the largest window that is read; larger ones are mapped."""
 _AHEAD = 1 << 20
-"""Bytes that the system reads ahead at one time, whatever it is asked for."""
+"""Bytes that the system reads ahead at a time, whatever is requested."""
 _HEADER = 64
-"""Of a block, before its elements (`codegen/c/runtime.py`)."""
+"""Bytes of a block before its elements (`codegen/c/runtime.py`)."""
 _HELD = 1 << 40
-"""Holders that a block never loses: the program must not give a window back."""
+"""A reference count that never reaches 0: the program must not free a window."""
 _FIXED, _NORESERVE, _WILLNEED = 0x10, 0x4000, 3
 _FAILED = ctypes.c_void_p(-1).value
 
@@ -50,14 +50,14 @@ class Window:
         header[:] = [_HELD, 0, 0, 0]
 
     def bring(self) -> None:
-        """Have its bytes there before they are needed.
+        """Prefetch its bytes.
 
         Errors: OSError.
         """
         raise NotImplementedError
 
     def wait(self) -> int:
-        """Where its elements are, when they have been brought.
+        """Wait until it is prefetched; return the address of its elements.
 
         Errors: OSError where they cannot be read.
         """
@@ -81,7 +81,7 @@ class ReadWindow(Window):
         super().__init__(start + mmap.PAGESIZE, room)
 
     def bring(self) -> None:
-        """Read it."""
+        """Read the bytes."""
         at = 0
         while at < self.bytes:
             got = _libc.pread(self.file, self.cells + at, self.bytes - at, self.first + at)
@@ -92,7 +92,7 @@ class ReadWindow(Window):
 
 
 class MappedWindow(Window):
-    """Pages of a file behind one for the header; what is written there is in no file."""
+    """Mapped pages of a file behind one for the header; writes do not reach the file."""
 
     def __init__(self, file: int, first: int, count: int) -> None:
         page = mmap.PAGESIZE
@@ -110,19 +110,19 @@ class MappedWindow(Window):
         super().__init__(area + inside, 0)
 
     def bring(self) -> None:
-        """Have the system read ahead; its pages are mapped where they are touched."""
+        """Have the system read ahead; pages are mapped on first touch."""
         area = self.start + mmap.PAGESIZE
         for at in range(0, self.size, _AHEAD):
             _libc.madvise(area + at, min(_AHEAD, self.size - at), _WILLNEED)
 
     def unmap(self) -> None:
-        """Give the memory back."""
+        """Unmap the memory."""
         self.wait()
         _libc.munmap(self.start, mmap.PAGESIZE + self.size)
 
 
 class Windows:
-    """The files of a run, by number, and the thread that brings their windows in turn."""
+    """The files of a run, by number, and the thread that prefetches their windows in turn."""
 
     def __init__(self, files: Sequence[int]) -> None:
         self.files = files
@@ -131,7 +131,7 @@ class Windows:
         threading.Thread(target=self._bring, daemon=True).start()
 
     def open(self, file: int, first: int, count: int) -> Window:
-        """So many bytes from the first one on.
+        """Open a window of so many bytes from the first one on.
 
         Errors: MemoryError.
         """
@@ -148,7 +148,7 @@ class Windows:
         return fit
 
     def close(self, window: Window) -> None:
-        """Nobody needs it any more."""
+        """Close a window, and keep its memory for reuse."""
         if isinstance(window, MappedWindow):
             window.unmap()
         else:

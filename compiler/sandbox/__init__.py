@@ -1,9 +1,9 @@
-"""Walls around processes that handle what strangers wrote.
+"""Sandbox processes that handle untrusted input.
 
-`policies.py` says what each kind of process may do; `walls.py` starts one from outside, under
-bubblewrap where that works; `enter.py` runs first inside, and puts on the layers that a process
-puts on itself (`kernel.py`, `filters.py`). Every layer is optional: what a machine lacks is named
-by `walls.missing`, and the others hold without it.
+`policies.py` defines the rights of each kind of process; `walls.py` starts one from outside, under
+bubblewrap where that works; `enter.py` runs first inside, and applies the layers that a process
+applies to itself (`kernel.py`, `filters.py`). Every layer is optional: what a machine lacks is
+named by `walls.missing`, and the others hold without it.
 
-What runs inside imports only the standard library and this package, so that it starts quickly.
+Code inside imports only the standard library and this package, so that it starts quickly.
 """

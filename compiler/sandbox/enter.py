@@ -1,11 +1,11 @@
-"""Runs first inside a wall: puts on the layers that a process puts on itself, then the program.
+"""The first program inside a wall: apply the inner layers, then run the real program.
 
     python -I -S enter.py ORDERS -m MODULE ARGUMENT..
     python -I -S enter.py ORDERS SCRIPT ARGUMENT..
     python -I -S enter.py ORDERS --report FILE PORT PID
 
 ORDERS is JSON, see `Orders`. The program runs in this same process, so that it needs no right to
-start one. `--report` says which layers hold instead, after trying what they forbid.
+start one. `--report` instead reports the layers that hold, after trying what they forbid.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import Any, TypedDict
 
 OUTER = "compiler.sandbox".split(".")[:-1]
-"""The packages around this file's own, from the outside."""
+"""The packages around this file's own, outermost first."""
 FOLDERS = [os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
 for _ in OUTER:
     FOLDERS.insert(0, os.path.dirname(FOLDERS[0]))
@@ -36,12 +36,12 @@ for depth in range(1, len(OUTER) + 1):
 from compiler.sandbox import filters, kernel  # noqa: E402
 
 CONFINED = "STRIDESCOPE_CONFINED"
-"""The environment's name for the policy that a process is under."""
+"""The environment variable with the policy of a confined process."""
 THREADS = "/proc/self/task"
 
 
 class Orders(TypedDict):
-    """What `walls.py` asks for. `user` 0 stays who it is; `seeds` are files copied to scratch."""
+    """Orders from `walls.py`. `user` 0 keeps the user; `seeds` are files copied to scratch."""
 
     policy: str
     path: list[str]
@@ -55,7 +55,7 @@ class Orders(TypedDict):
 
 
 def main() -> None:
-    """Put on every layer that there is, and run the program."""
+    """Apply every available layer, and run the program."""
     orders: Orders = json.loads(sys.argv[1])
     sys.argv = sys.argv[2:]
     held = put_on(orders)
@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def put_on(orders: Orders) -> dict[str, int]:
-    """Layers by name; 0 where the machine has none, else a version."""
+    """Apply the layers; return their versions by name, 0 where the machine has none."""
     seeds = {name: _content(source) for name, source in orders["seeds"].items()}
     if orders["user"]:
         with contextlib.suppress(OSError):
@@ -128,7 +128,7 @@ def _content(path: str) -> bytes:
 
 
 def tried(held: dict[str, int], secret: str, port: int, pid: int) -> dict[str, Any]:
-    """The layers, and what was tried from within: each is true where it was refused."""
+    """Return the layers, and the attempts to escape: each is true where it was refused."""
     import socket
 
     def refused(attempt: Callable[[], object]) -> bool:

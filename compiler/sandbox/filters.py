@@ -1,8 +1,8 @@
-"""Which system calls a process may use: allow lists, as programs for the kernel's filter.
+"""Allow lists of system calls, as programs for the kernel's filter (seccomp).
 
-What is not on a list fails with EPERM, as if the user had no right to it; a call of another machine
-(32-bit calls on a 64-bit kernel) kills the process. `clone3` fails with ENOSYS, because its flags
-lie in memory where no filter sees them: libc then calls `clone`, whose flags are checked.
+Calls that are not on the list fail with EPERM, as if the user had no right; a call of another
+machine (32-bit calls on a 64-bit kernel) kills the process. `clone3` fails with ENOSYS, because its
+flags lie in memory where no filter sees them: libc then calls `clone`, whose flags are checked.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ pidfd_open:434:434  socket:41:198  bind:49:200  listen:50:201  get_mempolicy:239
 """A call's number on x86_64 and on aarch64; -1 where it does not exist."""
 
 Condition = tuple[int, str, tuple[int, ...]]
-"""What must hold of an argument: it `is` one of these, or it `lacks` or `has` all of these bits."""
+"""A condition on an argument: it `is` one of these, or it `lacks` or `has` all of these bits."""
 
 _PROT_EXEC = 4
 _THREAD = 0x00010000 | 0x00000100 | 0x00000800  # CLONE_THREAD, CLONE_VM, CLONE_SIGHAND
@@ -74,7 +74,7 @@ _COMPUTE = tuple(
     set_robust_list rseq exit exit_group restart_syscall getrusage
     """.split()
 )
-"""Memory, threads, time, and files that are open."""
+"""Calls for memory, threads, time, and open files."""
 
 _FILES = tuple(
     """
@@ -91,19 +91,19 @@ _FILES = tuple(
     capget seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self
     """.split()
 )
-"""What Python and its libraries need beside; walls and Landlock say which files."""
+"""Calls that Python and its libraries need too; walls and Landlock decide which files."""
 
 _DRIVER = ("ioctl", "bind", "listen", "get_mempolicy")
-"""What NVIDIA's driver (580) does not start without, beside a socket of this machine."""
+"""Calls without which NVIDIA's driver (580) does not start, beside a local socket."""
 
 _PROCESSES = ("execve", "fork", "vfork", "wait4", "waitid", "kill", "setsid", "setpgid", "tgkill")
 
 
 def worker(starts_programs: bool, devices: bool) -> bytes:
-    """For a process that runs our own Python code on what strangers wrote.
+    """Make the filter for a process that runs our own Python code on untrusted input.
 
-    With `starts_programs` it may start others (which get this filter too); else only threads. With
-    `devices` it may control any device whose file it can open, and listen at a name that only this
+    With `starts_programs` it may start others (which inherit the filter); else only threads. With
+    `devices` it may control any device whose file it can open, and listen on a name that only this
     machine knows.
     """
     calls = (*_COMPUTE, *_FILES, *(_PROCESSES if starts_programs else ()))
@@ -121,9 +121,9 @@ def worker(starts_programs: bool, devices: bool) -> bytes:
 
 
 def program(pid: int, loading: bool) -> bytes:
-    """For the process `pid` that runs a compiled program: threads and memory of its own.
+    """Make the filter for the process `pid` of a compiled program: own threads and memory.
 
-    While it is loaded, files may be opened to read them and mapped as code; afterwards not.
+    While it is `loading`, files may be opened for reading and mapped as code; afterwards not.
     """
     code: Sequence[Condition] = () if loading else ((2, "lacks", (_PROT_EXEC,)),)
     conditions: dict[str, Sequence[Condition]] = {
@@ -149,7 +149,7 @@ _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 _AT_NUMBER, _AT_MACHINE, _AT_ARGUMENTS = 0, 4, 16
 _MACHINES = (0xC000003E, 0xC00000B7)
 _OTHER_NUMBERS = 0x40000000
-"""From here on x86_64 has the numbers of its 32-bit cousin."""
+"""The first number of the x32 calls of x86_64."""
 
 Instruction = tuple[int, int, int, int]
 
@@ -188,7 +188,7 @@ def _error(number: int) -> Instruction:
 
 
 def _test(condition: Condition) -> list[Instruction]:
-    """Go on if the condition holds, else refuse. Arguments here fit 32 bits, or are pointers."""
+    """Continue if the condition holds, else refuse. Arguments here fit 32 bits, or are pointers."""
     argument, kind, wanted = condition
     low = _AT_ARGUMENTS + 8 * argument
     made: list[Instruction] = [(_LOAD, 0, 0, low)]

@@ -1,4 +1,6 @@
-"""What a process asks Linux to forbid itself, through ctypes. Nothing here can be undone.
+"""Restrict the calling process through ctypes (Linux).
+
+Nothing here can be undone. Nothing here can be undone.
 
 Each function raises OSError where the kernel refuses, which includes every other system.
 """
@@ -19,13 +21,13 @@ _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT, _SECCOMP = 444, 445, 446, (
 _SECCOMP_SET_MODE_FILTER = 1
 _ARENA_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD = -8, -3, -1
 _LARGE, _LEFT = 1 << 18, 1 << 20
-"""Bytes of what is no part of the heap, and of what a heap keeps at its end."""
+"""Bytes above which memory is mapped apart from the heap, and bytes kept at the heap's end."""
 _RULE_PATH_BENEATH = 1
 _ASK_VERSION = 1
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _MAKE = sum(1 << k for k in range(4, 13))
-"""Removing and making of files of every kind."""
+"""Landlock rights: removing and making files of every kind."""
 _REFER, TRUNCATE, IOCTL = 1 << 13, 1 << 14, 1 << 15
 _OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL
 READ = READ_FILE | READ_DIR
@@ -33,7 +35,7 @@ WRITE = READ | WRITE_FILE | _MAKE | _REFER | TRUNCATE
 DEVICE = READ_FILE | WRITE_FILE | IOCTL
 
 MACHINE = {"x86_64": 0, "amd64": 0, "aarch64": 1, "arm64": 1}.get(platform.machine().lower(), -1)
-"""The column of the tables of system calls; -1 for machines of which we have none."""
+"""The column of the tables of system calls; -1 for unsupported machines."""
 
 
 def _libc() -> ctypes.CDLL:
@@ -61,7 +63,7 @@ def _call(number: int, *arguments: object) -> int:
 
 
 def no_new_privileges() -> None:
-    """No program that this process starts gets more rights than it has."""
+    """Deny more rights to programs that this process starts."""
     _prctl(_SET_NO_NEW_PRIVS, 1)
 
 
@@ -71,19 +73,19 @@ def die_with_parent() -> None:
 
 
 def one_heap() -> None:
-    """Let all threads of this process share one heap, where the C library can do otherwise.
+    """Make all threads of this process share one heap, where the C library has several.
 
-    Each new thread would be given another one, whose free memory nobody else uses.
+    Otherwise each new thread gets another one, whose free memory no other can use.
     """
     if hasattr(_libc(), "mallopt"):
         _libc().mallopt(_ARENA_MAX, 1)
 
 
 def give_back_memory() -> None:
-    """Let what is large go back to the system when it is freed, where the C library can do so.
+    """Return large memory to the system when it is freed, where the C library supports it.
 
-    It would else keep what was large once as a part of its heap, in which pieces stay that are in
-    use: a process with many threads grows so for hours.
+    Otherwise the heap keeps it, fragmented by small live pieces: a process with many threads then
+    grows for hours.
     """
     one_heap()
     if hasattr(_libc(), "mallopt"):
@@ -92,20 +94,20 @@ def give_back_memory() -> None:
 
 
 def undumpable() -> None:
-    """Let nobody with the same user look into this process, and leave no core file."""
+    """Deny processes of the same user access to this one, and leave no core file."""
     _prctl(_SET_DUMPABLE, 0)
 
 
 def landlock_version() -> int:
-    """The version of Landlock's interface."""
+    """Return the version of Landlock's interface."""
     return _call(_LANDLOCK_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_ASK_VERSION))
 
 
 def landlock(rules: Sequence[tuple[str, int]]) -> int:
     """Forbid all files but these, TCP, abstract sockets, and signals to processes outside.
 
-    A rule is a path, which may be missing, and rights to what lies beneath it. Answers the version;
-    TCP needs 4, sockets and signals need 6. Files that are open stay usable.
+    A rule is a path, which may be missing, and rights to everything beneath it. Return the version;
+    TCP needs 4, sockets and signals need 6. Open files stay usable.
     """
     version = landlock_version()
     files = (1 << (13 + (version >= 2) + (version >= 3))) - 1 | (IOCTL if version >= 5 else 0)
@@ -142,7 +144,7 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
 
 
 def seccomp(program: bytes) -> None:
-    """Let a filter decide about system calls from here on; needs `no_new_privileges`."""
+    """Install a filter of system calls; needs `no_new_privileges`."""
     code = ctypes.create_string_buffer(program, len(program))
     head = ctypes.create_string_buffer(
         struct.pack("<HxxxxxxQ", len(program) // 8, ctypes.addressof(code))
@@ -152,14 +154,14 @@ def seccomp(program: bytes) -> None:
 
 
 def become(user: int) -> None:
-    """Give up the rights of the superuser for those of a user that owns nothing."""
+    """Drop the rights of root for those of a user that owns nothing."""
     os.setgroups([])
     os.setresgid(user, user, user)
     os.setresuid(user, user, user)
 
 
 def limit(name: str, value: int) -> None:
-    """Set a limit such as `AS`, soft and hard, or leave a stricter hard one as it is."""
+    """Set a limit such as `AS`, soft and hard; keep a stricter hard one."""
     what = getattr(resource, f"RLIMIT_{name}", None)
     if what is None:
         return

@@ -1,4 +1,7 @@
-"""What each kind of process may do. A process of every kind: no network, a clean environment.
+"""Policies: the rights of each kind of process.
+
+All have no network and a clean environment. A process of every kind: no network, a clean
+environment.
 
 | policy | its process | files | programs |
 |---|---|---|---|
@@ -22,7 +25,7 @@ MIB = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What one kind of process may do; sizes in bytes.
+    """The rights of one kind of process; sizes in bytes.
 
     `scratch_bytes` holds for the whole folder under bubblewrap, and elsewhere for each file in it.
     """
@@ -34,7 +37,7 @@ class Policy:
     processes: int = 64
     files: int = 256
     reads: tuple[str, ...] = ()
-    """Files and folders beside Python and the compiler that it may read."""
+    """Files and folders that it may read, beside Python and the compiler."""
 
 
 COMPILE = Policy("compile")

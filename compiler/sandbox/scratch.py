@@ -1,7 +1,7 @@
-"""Folders for the temporary files of processes, which the next server removes where they are left.
+"""Scratch folders of processes; a later server removes abandoned ones.
 
-Whoever makes one holds a lock on it, which the kernel releases with its last process, however that
-went. So `sweep` removes what nobody holds, and touches nothing that somebody does.
+The maker of a folder holds a lock on it, which the kernel releases with its last process, however
+that ended. So `sweep` removes unlocked folders only.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PREFIX = "stridescope-scratch-"
 
 
 class Scratch:
-    """A new folder: there until it is removed, or until a sweep when this process is gone."""
+    """A new folder: there until it is removed, or until a sweep after this process is gone."""
 
     def __init__(self) -> None:
         self._held = -1
@@ -34,7 +34,7 @@ class Scratch:
             return
 
     def remove(self) -> None:
-        """Remove it with what is in it; a child that is just dying may still write there."""
+        """Remove the folder with its content; a dying child may still write there."""
         for _ in range(20):
             shutil.rmtree(self.path, ignore_errors=True)
             if not os.path.exists(self.path):
@@ -57,7 +57,7 @@ class Scratch:
 
 
 def sweep() -> int:
-    """Remove such folders that nobody holds, of this user (for root: of all); how many."""
+    """Remove abandoned folders of this user (for root: of all); return their number."""
     count = 0
     for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):
@@ -70,7 +70,7 @@ def sweep() -> int:
 
 
 def _hold(path: str) -> int:
-    """A descriptor that holds a folder. BlockingIOError where another process does, OSError."""
+    """Lock a folder; return its descriptor. Raises BlockingIOError if it is locked, OSError."""
     held = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,7 +1,7 @@
-"""Starts a process inside a wall: bubblewrap where it works, a user that owns nothing for root.
+"""Start a process inside a wall: under bubblewrap, or for root as a user that owns nothing.
 
-`confine` turns a command into one that enters a wall first. Which wall this machine has is found
-out by starting one and trying to get out of it, once for a process; `state` tells what holds.
+`confine` turns a command into one that enters a wall first. The wall of this machine is found by
+starting one and trying to get out of it, once per process; `state` returns the layers that hold.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from compiler.sandbox.scratch import Scratch
 HERE = Path(__file__).resolve()
 PACKAGE = HERE.parents[1]
 TOP = HERE.parents["compiler.sandbox".count(".") + 1]
-"""Where Python finds the outermost package."""
+"""The folder of the outermost package."""
 ENTER = HERE.with_name("enter.py")
 SYSTEM = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"),
     *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives"),
 )
-"""What programs of the system are made of. No settings of the machine, no names of users."""
+"""Files of the system's programs, without settings of the machine or names of users."""
 KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH")
 KEPT_FOR_DEVICES = (
     *("CUDA_PATH", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"),
     *("STRIDESCOPE_DEVICES", "STRIDESCOPE_DEVICE_MB"),
 )
 ADDRESS_SPACE = 2 << 30
-"""Beside the memory that a process may use: stacks, libraries, what threads reserve."""
+"""Address space beyond the usable memory: stacks, libraries, reservations of threads."""
 ROOM_FOR_OTHERS = 512
 VERSIONS = 4
-"""Of what is kept for new processes: checkouts, and releases, may share a cache."""
+"""Versions of each cached file passed to new processes: several releases may share a cache."""
 PROBE_SECONDS = 20.0
 FIRST_USER, NOBODY = 2_000_000_000, 65_534
 """Users for root's processes to become: numbers that no system gives out, else the usual one."""
@@ -55,7 +55,7 @@ FIRST_USER, NOBODY = 2_000_000_000, 65_534
 class Wall:
     """One way to start a process: the outer wall, and the user to become (0: stay).
 
-    Containers often refuse a new `/proc`, and with it numbers of its own for processes.
+    Containers often refuse a new `/proc`, and with it a process namespace.
     """
 
     bubblewrap: str = ""
@@ -66,7 +66,7 @@ class Wall:
 
 @dataclass(frozen=True, slots=True)
 class Confined:
-    """What to start, and with which environment."""
+    """A command to start, with its environment."""
 
     command: tuple[str, ...]
     environment: dict[str, str]
@@ -74,14 +74,14 @@ class Confined:
 
 @dataclass(frozen=True, slots=True)
 class WallState:
-    """What holds on this machine: layers by name, and what is missing, in sentences."""
+    """The layers that hold on this machine, and those that are missing, in sentences."""
 
     wall: Wall
     layers: Json = field(default_factory=dict)
     missing: tuple[str, ...] = ()
 
     def as_json(self) -> Json:
-        """For `/health` and the like."""
+        """Return plain data, for `/health` and the like."""
         return {"layers": self.layers, "missing": list(self.missing)}
 
 
@@ -92,11 +92,11 @@ def confine(
     memory_bytes: int = 0,
     with_parent: bool = False,
 ) -> Confined:
-    """The command that runs `command`, a program of this Python, under a policy.
+    """Return the command that runs `command`, a program of this Python, under a policy.
 
     `command` is `(sys.executable, "-m", MODULE, ..)` or `(sys.executable, SCRIPT, ..)`. `scratch`
-    is a folder for nobody else: the process's temporary folder, home and cache. `memory_bytes`
-    bounds the address space of each process. `with_parent`: it ends with the thread that starts it.
+    is a private folder: the process's temporary folder, home and cache. `memory_bytes` bounds the
+    address space of each process. `with_parent`: it ends with the thread that starts it.
     """
     made = _confined(state().wall, policy, command, scratch, memory_bytes, seeds())
     if with_parent and state().wall.bubblewrap:
@@ -105,7 +105,7 @@ def confine(
 
 
 def worker_policy(runs: bool) -> Policy:
-    """The policy of a worker that compiles, or `runs` programs."""
+    """Return the policy of a worker that compiles, or `runs` programs."""
     if not runs:
         return COMPILE
     return RUN_ON_DEVICE if devices() else RUN
@@ -113,9 +113,11 @@ def worker_policy(runs: bool) -> Policy:
 
 @functools.cache
 def state() -> WallState:
-    """The best wall that works here, and what is missing. Starts a process for each that is tried.
+    """Find the best wall that works here; starts a process for each that is tried.
 
-    Inside a wall there is no second one.
+    Starts a process for each that is tried.
+
+    Inside a wall no second one is tried.
     """
     if is_confined():
         return WallState(Wall(), {}, ("The process that asks is inside a wall itself.",))
@@ -132,12 +134,12 @@ def state() -> WallState:
 
 
 def is_confined() -> bool:
-    """Whether this process is inside a wall already."""
+    """Return True if this process is inside a wall already."""
     return bool(os.environ.get(CONFINED))
 
 
 def walls() -> list[Wall]:
-    """The walls to try, the best first; the last one is none."""
+    """Return the walls to try, the best first; the last one is none."""
     if not sys.platform.startswith("linux") or is_confined():
         return [Wall()]
     users = [FIRST_USER, NOBODY] if os.geteuid() == 0 else []
@@ -151,15 +153,15 @@ def walls() -> list[Wall]:
 
 
 def fresh_user(wall: Wall) -> int:
-    """The user for one more process: each has its own where there are that many, 0 for as it is."""
+    """Return the user for one more process, a fresh one if there are enough; 0 to stay."""
     return wall.user + random.getrandbits(26) if wall.user == FIRST_USER else wall.user
 
 
 def most_processes(wall: Wall, wanted: int) -> int | None:
-    """The limit on processes and threads behind a wall; None inside one, which has a limit already.
+    """Return the limit on processes and threads; None inside a wall, which has a limit already.
 
-    The kernel counts all that a user has. Where a wall brings no user of its own, the others of
-    this user are counted as well, with room for new ones.
+    The kernel counts per user. Where a wall brings no user of its own, existing threads of this
+    user are added, with room for new ones.
     """
     if is_confined():
         return None
@@ -169,7 +171,7 @@ def most_processes(wall: Wall, wanted: int) -> int | None:
 
 
 def _threads_of(user: int) -> int:
-    """How many threads a user has now."""
+    """Count the threads of a user."""
     found = 0
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -179,7 +181,7 @@ def _threads_of(user: int) -> int:
 
 
 def script(wall: Wall, policy: Policy, path: Path, argument: str) -> Confined:
-    """How to start a file of this package's kind, which puts the inner layers on by itself."""
+    """Return the command for a script that applies the inner layers by itself."""
     seen = [p for p in (*SYSTEM, *_both(sys.base_prefix), str(PACKAGE)) if os.path.exists(p)]
     inner = [os.path.realpath(sys.executable), "-I", "-S", str(path), argument]
     return Confined((*bubblewrap(wall, seen, (), "", 0), *inner), environment(policy, ""))
@@ -189,9 +191,9 @@ def script(wall: Wall, policy: Policy, path: Path, argument: str) -> Confined:
 
 
 def python_path() -> list[str]:
-    """Where Python finds modules: only folders that are part of an installation.
+    """Return the folders of Python's modules: only those of an installation.
 
-    Packages may also have been put into a folder by `pip install --target`.
+    These include folders made by `pip install --target`.
     """
     prefixes = tuple({*_both(sys.prefix), *_both(sys.base_prefix), *_both(sys.exec_prefix)})
     found = [str(TOP)]
@@ -204,7 +206,7 @@ def python_path() -> list[str]:
 
 
 def _has_packages(folder: str) -> bool:
-    """Whether packages were installed there; a folder around a user's home is never one."""
+    """Return True if packages were installed there; False for folders around a user's home."""
     if os.path.basename(folder) in ("site-packages", "dist-packages"):
         return True
     if Path.home().is_relative_to(os.path.realpath(folder)):
@@ -214,7 +216,7 @@ def _has_packages(folder: str) -> bool:
 
 @functools.cache
 def readable() -> tuple[str, ...]:
-    """System, Python and compiler: what every process of ours needs."""
+    """Return the files that all our processes need: system, Python and compiler."""
     paths = [*SYSTEM, *_both(sys.base_prefix), *_both(sys.prefix), str(PACKAGE)]
     paths += [p for entry in python_path()[1:] for p in _both(entry)]
     for name in ("cc", "gcc", "clang"):
@@ -231,7 +233,7 @@ def readable() -> tuple[str, ...]:
 
 
 def environment(policy: Policy, scratch: str) -> dict[str, str]:
-    """What a process is told: nothing of the server's own."""
+    """Return a process's environment, without the server's own settings."""
     names = (*KEPT, *(KEPT_FOR_DEVICES if policy.devices else ()))
     return {
         **{name: os.environ[name] for name in names if name in os.environ},
@@ -244,9 +246,9 @@ def environment(policy: Policy, scratch: str) -> dict[str, str]:
 
 
 def seeds() -> dict[str, str]:
-    """What was computed once and is kept for new processes: names in scratch, and the files.
+    """Return cached results for new processes: names in scratch, and the files.
 
-    They are copies, so that no process can leave something there for another.
+    They are copied, so that no process can leave something there for another.
     """
     folder = cache.folder()
     found: dict[str, str] = {}
@@ -265,7 +267,7 @@ def _age(path: Path) -> float:
 
 
 def devices() -> list[str]:
-    """The files of NVIDIA's GPUs."""
+    """Return the device files of NVIDIA's GPUs."""
     return sorted(str(path) for path in Path("/dev").glob("nvidia*"))
 
 
@@ -317,7 +319,7 @@ def _confined(
 def bubblewrap(
     wall: Wall, seen: Sequence[str], devices: Sequence[str], scratch: str, scratch_bytes: int
 ) -> list[str]:
-    """Namespaces of its own, and a tree of files in which only these exist."""
+    """Return bubblewrap's command for new namespaces and a file tree of only these files."""
     if not wall.bubblewrap:
         return []
     made = [wall.bubblewrap, "--unshare-ipc", "--unshare-net", "--unshare-uts"]
@@ -351,7 +353,7 @@ def bubblewrap(
 
 
 def _probe(wall: Wall) -> tuple[Json | None, str]:
-    """What a process inside this wall reports, or None and why it could not be started."""
+    """Return the report of a process inside this wall, or None and the reason of its failure."""
     with (
         Scratch() as folder,
         socket.create_server(("127.0.0.1", 0)) as server,

@@ -1,4 +1,1 @@
-"""What programs of the core language mean: over values (`value.py`; fast: `interp.py`) and memory.
-
-The one over memory is `heap.py`.
-"""
+"""Semantics of programs over values (`value.py`; fast: `interp.py`), over memory (`heap.py`)."""

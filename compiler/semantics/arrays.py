@@ -1,4 +1,4 @@
-"""Array operations of the reference interpreter, for all lanes of the levels around at once."""
+"""Array operations of the fast interpreter, for all lanes of the surrounding levels at once."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ EXPS: dict[type, Rule] = {}
 
 
 def prim_of_dtype(dtype: np.dtype[np.generic]) -> Prim:
-    """The primitive type that NumPy's type stands for."""
+    """Return the primitive type of a NumPy type."""
     return _PRIM_OF[dtype]
 
 
 def outer_shape(data: Data, rank: int) -> tuple[int, ...]:
-    """The dimensions of a value that belong to the levels around."""
+    """Return the dimensions of a value that belong to surrounding levels."""
     shape: tuple[int, ...] = data.shape
     return shape[: len(shape) - rank]
 
 
 def widened(data: Data, rank: int, outer: tuple[int, ...]) -> Data:
-    """A view of a value with `outer` for its levels' dimensions."""
+    """Broadcast a value to `outer` level dimensions, as a view."""
     own = data.shape[data.ndim - rank :]
     if data.ndim == rank and outer:
         data = data.reshape((1,) * len(outer) + own)
@@ -38,7 +38,7 @@ def widened(data: Data, rank: int, outer: tuple[int, ...]) -> Data:
 
 
 def _grids(outer: tuple[int, ...], after: int) -> list[Data]:
-    """An index for each level's dimension that picks every lane's own row."""
+    """Return an index for each level's dimension that selects every lane's own row."""
     total = len(outer) + after
     grids: list[Data] = []
     for axis, size in enumerate(outer):
@@ -48,7 +48,7 @@ def _grids(outer: tuple[int, ...], after: int) -> list[Data]:
 
 
 def _checked(m: Evaluator, index: Data, size: int) -> Data:
-    """An index that is within bounds in all active lanes, and made so in the others."""
+    """Check an index in all active lanes, and clamp it in the others."""
     if index.ndim == 0:
         if 0 <= index < size:
             return index
@@ -82,7 +82,7 @@ def _index(m: Evaluator, exp: ir.Index, pat: Sequence[ir.Param]) -> list[Data]:
 
 
 class _Dims:
-    """The positions that indices and slices pick, uniform or by lane."""
+    """The positions that indices and slices select, uniform or per lane."""
 
     def __init__(self, m: Evaluator, dims: tuple[ir.DimIndex, ...], own: tuple[int, ...]) -> None:
         self.parts: list[tuple[Data, list[int], list[Data]]] = []
@@ -103,7 +103,7 @@ class _Dims:
             self.parts.append((start, counts, strides))
 
     def simple(self) -> bool:
-        """Whether `basic` can say it: the same in every lane, with single strides but 0."""
+        """Return True if `basic` applies: equal in all lanes, at most one stride each, not 0."""
         return all(
             start.ndim == 0
             and len(strides) <= 1
@@ -112,7 +112,7 @@ class _Dims:
         )
 
     def basic(self) -> tuple[int | slice, ...]:
-        """NumPy's basic indices, if they are simple."""
+        """Return NumPy's basic indices; only for simple ones."""
         found: list[int | slice] = []
         for start, counts, strides in self.parts:
             first = int(start)
@@ -127,7 +127,7 @@ class _Dims:
         return tuple(found)
 
     def grids(self) -> list[Data]:
-        """One array of positions per dimension, over the levels' and the slice's dimensions."""
+        """Return an array of positions per dimension, over the levels' and the slice's ones."""
         found: list[Data] = []
         kept = len(self.counts)
         at = 0
@@ -142,7 +142,7 @@ class _Dims:
 
 
 def _inner(value: Data, kept: int) -> Data:
-    """A value of each lane, the same for all of `kept` dimensions of a slice."""
+    """Reshape a value of each lane to be constant over `kept` slice dimensions."""
     return value.reshape(value.shape + (1,) * kept) if value.ndim else value
 
 
@@ -199,7 +199,7 @@ def _update(m: Evaluator, exp: ir.Update, pat: Sequence[ir.Param]) -> list[Data]
 
 
 def _update_one(m: Evaluator, exp: ir.Update, value: Data) -> Data:
-    """At level 0: in place, unless something else still refers to the array."""
+    """Update at level 0: in place, unless the array is referenced elsewhere."""
     data = m.array(exp.array)
     dims = _Dims(m, exp.dims, data.shape)
     m.env.pop(exp.array)

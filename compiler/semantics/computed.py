@@ -1,4 +1,4 @@
-"""What a function without parameters gives, where finding that out takes few steps."""
+"""Evaluate functions without parameters at compile time, within a budget of steps."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from compiler.semantics.evaluator import Data, Evaluator
 from compiler.semantics.interp import RULES
 
 _BYTES = 1 << 20
-"""Of the largest array on the way."""
+"""Bytes of the largest intermediate array."""
 
 
 class _TooLong(Exception):
-    """The steps are used up."""
+    """The budget of steps is used up."""
 
 
 class _Short(Evaluator):
-    """A run of so many statements; each body counts as one more."""
+    """A run of a limited number of statements; each body counts as one more."""
 
     __slots__ = ("left",)
 
@@ -36,9 +36,9 @@ class _Short(Evaluator):
 def results_of(
     fun: Function, others: Iterable[Function], steps: int
 ) -> tuple[list[Data] | None, int]:
-    """The results of a function, and how many steps are left; None if they are too few.
+    """Return the results of a function and the steps left; None if they do not suffice.
 
-    None as well where the run fails, or needs more memory than a compiler should take for it.
+    Also None where the run fails, or needs too much memory for a compiler.
     `others`: functions that it may call.
     """
     run = _Short(Prog((fun, *others)), RULES, _BYTES, {})

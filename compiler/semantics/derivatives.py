@@ -1,4 +1,4 @@
-"""What `jvp` and `vjp` mean: a function run on numbers that know their derivatives."""
+"""The semantics of `jvp` and `vjp`: run a function on numbers with derivatives."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Row = list[Data]
 
 
 def _level(m: Any, reverse: bool) -> Level:
-    """A level inside of all others."""
+    """Make a level inside all others."""
     m.levels += 1
     return Level(m.levels, [] if reverse else None)
 
@@ -28,7 +28,7 @@ def _with_cells(like: Data, cells: list[Any]) -> Data:
 
 
 def _slope(cell: Any, level: Level) -> Any:
-    """How a result depends on the inputs of a level; None if it does not."""
+    """Return the derivative of a result at a level; None if it does not depend on its inputs."""
     return cell.slope if type(cell) is Tracked and cell.level is level else None
 
 
@@ -88,7 +88,7 @@ def _vjp(m: Any, exp: ir.Vjp, pat: Sequence[ir.Param]) -> Row:
 
 
 def _derived(m: Any, fn: ir.Lambda, args: Row, level: Level) -> Row:
-    """A function's results while it is derived."""
+    """Apply a function while a level is active."""
     m.deriving.append(level)
     results: Row = m.apply(fn, args)
     m.deriving.pop()
@@ -96,7 +96,7 @@ def _derived(m: Any, fn: ir.Lambda, args: Row, level: Level) -> Row:
 
 
 def _with_vjp(m: Any, exp: ir.WithVjp, pat: Sequence[ir.Param]) -> Row:
-    """The innermost reverse mode that derives by the arguments asks the way back for adjoints."""
+    """Run the function; a reverse mode that is active on its arguments uses the custom adjoint."""
     args = [m.operand(arg) for arg in exp.args]
     around: list[Level] = m.deriving
     inside: list[Level] = []
@@ -118,7 +118,7 @@ def _with_vjp(m: Any, exp: ir.WithVjp, pat: Sequence[ir.Param]) -> Row:
 
 
 def _with_own_adjoints(m: Any, exp: ir.WithVjp, args: Row, results: Row, level: Level) -> Row:
-    """Results whose adjoints go to arguments by the way back."""
+    """Return results whose adjoints are passed to the arguments by the custom function."""
     known = {name: m.env[name] for name in free(exp.back) if name in m.env}
     around = m.deriving[: m.deriving.index(level)]
     told: list[list[Any]] = []
@@ -158,7 +158,7 @@ def _with_own_adjoints(m: Any, exp: ir.WithVjp, args: Row, results: Row, level: 
 
 
 def _go_back(level: Level) -> None:
-    """Hand adjoints on, from the last number of the tape to the first."""
+    """Propagate adjoints from the last number of the tape to the first."""
     assert level.tape is not None
     for node in reversed(level.tape):
         if node.adjoint is not None:

@@ -1,11 +1,11 @@
-"""Numbers that know their derivatives: what the interpreter by the letter derives with.
+"""Numbers with derivatives, for the reference interpreter's derivatives.
 
-A `Tracked` number is a value at a level, one for each derivative that is being computed; values may
-be tracked at lower levels themselves, so that derivatives nest. Its `slope` says how it depends on
-the inputs of its level: for forward mode the tangent, for reverse mode a `TapeNode` of a tape.
+A `Tracked` number is a value at a level, one level for each active derivative; values may be
+tracked at lower levels themselves, so that derivatives nest. Its `slope` is its dependence on the
+inputs of its level: in forward mode the tangent, in reverse mode a `TapeNode` of a tape.
 
-This shares nothing with `derive/`, which makes programs of programs and is tested against it: here
-are the same equations once more, on numbers.
+This shares nothing with `derive/`, which transforms programs and is tested against it: here are the
+same equations once more, on numbers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Linear = Callable[[Number], Number]
 
 @dataclass(eq=False, slots=True)
 class TapeNode:
-    """A number of a tape: what it was computed from, and how an adjoint goes back there."""
+    """A number on a tape: its operands, and the functions that pass adjoints to them."""
 
     order: int
     prim: Prim
@@ -35,20 +35,20 @@ class TapeNode:
     adjoint: Number = None
 
     def take(self, adjoint: Number) -> None:
-        """Add to the adjoint."""
+        """Accumulate an adjoint."""
         first = self.adjoint is None
         self.adjoint = adjoint if first else sum_(self.prim, self.adjoint, adjoint)
 
 
 @dataclass(eq=False, slots=True)
 class Level:
-    """A derivative that is being computed: forward if it has no tape."""
+    """An active derivative: forward if it has no tape."""
 
     number: int
     tape: list[TapeNode] | None = field(default=None)
 
     def node(self, prim: Prim, parents: list[tuple[TapeNode, Linear]]) -> TapeNode:
-        """A new number of the tape."""
+        """Append a number to the tape."""
         assert self.tape is not None
         self.tape.append(TapeNode(len(self.tape), prim, parents))
         return self.tape[-1]
@@ -75,7 +75,7 @@ class Tracked:
 
 
 def plain(a: Number) -> Any:
-    """The value alone."""
+    """Strip derivatives from a number."""
     while type(a) is Tracked:
         a = a.value
     return a
@@ -85,7 +85,7 @@ def plain(a: Number) -> Any:
 
 
 def bin_(op: str, at: Prim, a: Number, b: Number) -> Number:
-    """A binary operator."""
+    """Apply a binary operator."""
     if type(a) is not Tracked and type(b) is not Tracked:
         return apply_bin(op, at, a, b)
 
@@ -100,7 +100,7 @@ def bin_(op: str, at: Prim, a: Number, b: Number) -> Number:
 
 
 def un_(op: str, at: Prim, a: Number) -> Number:
-    """A unary operator."""
+    """Apply a unary operator."""
     if type(a) is not Tracked:
         return apply_un(op, at, a)
 
@@ -117,7 +117,7 @@ def un_(op: str, at: Prim, a: Number) -> Number:
 
 
 def conv_(src: Prim, dst: Prim, a: Number) -> Number:
-    """A conversion; slopes are converted as well, and adjoints back."""
+    """Convert a number; tangents are converted too, and adjoints back."""
     if type(a) is not Tracked:
         return convert(src, dst, a)
     edge = (lambda t: conv_(src, dst, t), lambda t: conv_(dst, src, t))
@@ -125,7 +125,7 @@ def conv_(src: Prim, dst: Prim, a: Number) -> Number:
 
 
 def fun_(fun: str, at: Prim, args: tuple[Number, ...]) -> Number:
-    """A function of `prim.FUNS`."""
+    """Apply a function of `prim.FUNS`."""
     if not any(type(a) is Tracked for a in args):
         return apply_fun(fun, at, args)
     if fun in ("to_bits", "from_bits"):
@@ -149,7 +149,7 @@ def fun_(fun: str, at: Prim, args: tuple[Number, ...]) -> Number:
 
 
 ToPart = tuple[Linear, Linear] | None
-"""How a tangent goes on, and how an adjoint goes back; None: neither does."""
+"""Maps for tangents and for adjoints of an operand; None if the derivative is zero."""
 
 
 def _apply(
@@ -158,7 +158,7 @@ def _apply(
     value: Callable[..., Number],
     slopes: Callable[..., Sequence[ToPart]],
 ) -> Number:
-    """A function of numbers, of which some are tracked, at the innermost of their levels."""
+    """Apply a function of tracked numbers at the innermost of their levels."""
     level = max((a.level for a in args if type(a) is Tracked), key=lambda level: level.number)
     own = [type(a) is Tracked and a.level is level for a in args]
     given = [a.value if yes else a for a, yes in zip(args, own, strict=True)]
@@ -180,12 +180,12 @@ def _apply(
 
 
 def sum_(prim: Prim, a: Number, b: Number) -> Number:
-    """The sum of two slopes."""
+    """Add two slopes."""
     return bin_("||" if prim == "bool" else "+", prim, a, b)
 
 
 def zero(prim: Prim) -> Number:
-    """A slope of what depends on nothing."""
+    """Return the zero slope."""
     return DTYPE[prim].type(0)
 
 
@@ -205,7 +205,7 @@ def _times(at: Prim, factor: _Num | None) -> ToPart:
 
 
 class _Num:
-    """A number with the arithmetic of its type, to write equations with."""
+    """A number with the arithmetic of its type, for writing equations."""
 
     __slots__ = ("at", "chooses", "value")
 
@@ -213,7 +213,7 @@ class _Num:
         self.at = at
         self.value = value
         self.chooses = chooses
-        """It is a choice: 1 or 0, without rounding, infinities and NaN."""
+        """It is an exact factor 1 or 0, without rounding, infinities and NaN."""
 
     def lit(self, value: float) -> _Num:
         return _Num(self.at, DTYPE[self.at].type(value))
@@ -303,7 +303,7 @@ _BIN: dict[str, Callable[[_Num, _Num, _Num], tuple[_Num | None, _Num | None]]] =
     "&&": lambda x, y, out: (y, x),
     "||": lambda x, y, out: (x.choice(True), x.choice(False)),
 }
-"""By both operands; what is not here has none."""
+"""Partial derivatives by both operands; operators that are missing here have none."""
 
 
 def _atan2(y: _Num, x: _Num, out: _Num) -> tuple[_Num, _Num]:
@@ -378,4 +378,4 @@ _FUN: dict[str, Callable[..., Any]] = {
     "mad": lambda a, b, c, out: (b, a, a.choice(True)),
     "ldexp": lambda x, n, out: (_Num(x.at, fun_("ldexp", x.at, (x.lit(1).value, n.value))), None),
 }
-"""By all arguments; what is not here is constant between its jumps."""
+"""Partial derivatives by all arguments; functions that are missing here are piecewise constant."""

@@ -1,4 +1,4 @@
-"""Arrays of the interpreter that goes by the letter: a shape and the elements, in order."""
+"""Arrays of the reference interpreter: a shape and the elements, in order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compiler.base.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """An array: its elements in row-major order. None is one that has never been written."""
+    """An array: its elements in row-major order; None for one never written."""
 
     shape: tuple[int, ...]
     cells: list[Any]
@@ -22,12 +22,12 @@ Indices = tuple[int, ...]
 
 
 def inside(at: Indices, shape: tuple[int, ...]) -> bool:
-    """Whether an index of the first dimensions of a shape is within its bounds."""
+    """Return True if an index of the first dimensions is in bounds."""
     return all(0 <= i < size for i, size in zip(at, shape, strict=False))
 
 
 def extent(data: Data, at: Indices) -> slice:
-    """Which cells are those of the element, or of the part, at an index of the first dimensions."""
+    """Return the cells of the element or part at an index of the first dimensions."""
     count = prod(data.shape[len(at) :])
     number = 0
     for size, i in zip(data.shape, at, strict=False):
@@ -36,26 +36,26 @@ def extent(data: Data, at: Indices) -> slice:
 
 
 def part(data: Elements, at: Indices) -> Data:
-    """The element, or the array, at an index of the first dimensions."""
+    """Return the element or array at an index of the first dimensions."""
     cells = data.cells[extent(data, at)]
     return Elements(data.shape[len(at) :], cells) if len(at) < len(data.shape) else cells[0]
 
 
 def put(data: Elements, at: Indices, value: Data) -> None:
-    """Write an element, or a part, of an array that is not a value yet."""
+    """Write an element or part of an array under construction."""
     data.cells[extent(data, at)] = cells_of(value)
 
 
 def fresh(data: Elements) -> Elements:
-    """An array with the same elements, to write to."""
+    """Copy an array."""
     return Elements(data.shape, list(data.cells))
 
 
 def cells_of(data: Data) -> list[Any]:
-    """The elements of an array, or the one element that a scalar is."""
+    """Return the elements of an array, or a scalar as one element."""
     return data.cells if isinstance(data, Elements) else [data]
 
 
 def shape_of(data: Data) -> tuple[int, ...]:
-    """The shape of an array; a scalar has no dimensions."""
+    """Return the shape of an array; () for a scalar."""
     return data.shape if isinstance(data, Elements) else ()

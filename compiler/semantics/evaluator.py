@@ -1,6 +1,6 @@
-"""The state of a run of the fast interpreter: values, levels around, mask; scalars.
+"""The state of the fast interpreter: values, levels, mask; evaluation of scalars.
 
-How values are laid out is said in `interp.py`, which has the rules of statements.
+`interp.py` defines the layout of values, and the rules of statements.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ BLOCK = None
 T = TypeVar("T")
 Mask = npt.NDArray[np.bool_] | None
 Rule = Callable[["Evaluator", Any, Sequence[ir.Param]], list[Data]]
-"""The values of an expression whose results have this pattern."""
+"""Evaluates an expression whose results have this pattern."""
 _SE: dict[type, Callable[[Evaluator, Any], Data]] = {}
 
 
 class Irregular(Exception):
-    """Lanes of one level would need values of different shapes."""
+    """Lanes of one level need values of different shapes."""
 
 
 class TooDeep(Irregular):
-    """Lanes would go on together where calls or levels nest deeper than they can."""
+    """Calls or levels nest too deeply for lanes to run together."""
 
 
 class Evaluator(Watched):
-    """The state of a run: values of names, the widths of the levels around, the mask."""
+    """The state of a run: values of names, widths of surrounding levels, the mask."""
 
     __slots__ = (
         "_cleanup",
@@ -65,7 +65,7 @@ class Evaluator(Watched):
     ) -> None:
         super().__init__(most_bytes, {fun.name: fun for fun in prog.funs})
         self.rules = rules
-        """The values of a statement, by the class of its expression."""
+        """Evaluation rules, by the class of the expression."""
         self.ranks: dict[Name, int] = {}
         self.widths: list[int] = []
         self.mask: Mask = None
@@ -74,23 +74,23 @@ class Evaluator(Watched):
         self._cleanup: dict[int, tuple[ir.Body, list[Name]]] = {}
         self._total: dict[int, bool] = {}
         self.alone: set[int] = set()
-        """Lambdas, by identity, that are applied to one row at a time: see `in_lanes`."""
+        """Lambdas, by identity, that are applied row by row: see `in_lanes`."""
 
     # --- names -------------------------------------------------------------------------------
 
     @property
     def level(self) -> int:
-        """How many parallel dimensions there are around."""
+        """Return the number of surrounding parallel dimensions."""
         return len(self.widths)
 
     def bind(self, param: ir.Param, value: Data) -> None:
-        """Give a name a value."""
+        """Bind a name to a value."""
         kind = param.type
         self.env[param.name] = value
         self.ranks[param.name] = kind.rank if isinstance(kind, ir.Array) else 0
 
     def array(self, name: Name) -> Data:
-        """The value of an array, with all levels' dimensions or none."""
+        """Return the value of an array, with all levels' dimensions or none."""
         data = self._value(name)
         return self.aligned(data, self.ranks[name])
 
@@ -101,7 +101,7 @@ class Evaluator(Watched):
             raise CompilerBug(f"`{name}` has no value: not in scope, or consumed") from None
 
     def aligned(self, data: Data, rank: int) -> Data:
-        """Dimensions of size 1 for the levels since the value was bound."""
+        """Insert dimensions of size 1 for levels entered since the value was bound."""
         outer = data.ndim - rank
         missing = len(self.widths) - outer
         if not outer or not missing:
@@ -109,14 +109,14 @@ class Evaluator(Watched):
         return data.reshape(data.shape[:outer] + (1,) * missing + data.shape[outer:])
 
     def any_active(self) -> bool:
-        """Whether any lane is active."""
+        """Return True if any lane is active."""
         return self.mask is None or bool(self.mask.any())
 
     def in_lanes(self, fn: ir.Lambda, work: Callable[[], T], alone: Callable[[], T]) -> T:
-        """What `work` gives, which applies a lambda to many rows, or else what `alone` does.
+        """Apply a lambda to many rows by `work`, or row by row by `alone` if that fails.
 
-        A function that calls itself in an operator would nest levels without end: where they have
-        become too many once, this operator is not tried again.
+        A function that calls itself in an operator would nest levels without end: once they were
+        too many, this operator is not tried again.
         """
         if self.widths:
             return work()
@@ -130,17 +130,17 @@ class Evaluator(Watched):
         return alone()
 
     def active(self, cond: Data) -> Data:
-        """`cond` in active lanes, False in others."""
+        """Return `cond` in active lanes, False in others."""
         return cond if self.mask is None else np.logical_and(cond, self.mask)
 
     # --- scalars -----------------------------------------------------------------------------
 
     def se(self, se: ir.SE) -> Data:
-        """The value of a scalar expression."""
+        """Evaluate a scalar expression."""
         return _SE[type(se)](self, se)
 
     def se_where(self, lanes: Data, se: ir.SE) -> Data:
-        """The value of a scalar expression where only `lanes` ask for it; in others anything."""
+        """Evaluate a scalar expression for `lanes`; other lanes get any value."""
         total = self._total.get(id(se))
         if total is None:
             total = self._total[id(se)] = cannot_fail(se)
@@ -153,7 +153,7 @@ class Evaluator(Watched):
             self.mask = outer
 
     def size(self, poly: Poly) -> int:
-        """The value of a size, which must be the same in all active lanes."""
+        """Evaluate a size, which must be equal in all active lanes."""
         constant = poly.constant
         if constant is not None:
             return signed(constant)
@@ -164,7 +164,7 @@ class Evaluator(Watched):
         return signed(value)
 
     def same(self, data: Data) -> int:
-        """An integer that must be the same in all active lanes."""
+        """Return an integer that must be equal in all active lanes."""
         if data.ndim == 0:
             return int(data)
         data = self.aligned(data, 0)
@@ -179,31 +179,31 @@ class Evaluator(Watched):
         return int(first)
 
     def shape(self, sizes: Sequence[Poly]) -> tuple[int, ...]:
-        """The value of a shape, as `of_rows` has it."""
+        """Evaluate a shape, normalised as by `of_rows`."""
         return of_rows(self.size(size) for size in sizes)
 
     def operand(self, operand: ir.Operand) -> Data:
-        """The value of an operand; BLOCK for a block."""
+        """Evaluate an operand; BLOCK for a block."""
         if not isinstance(operand, str):
             return self.se(operand)
         data = self._value(operand)
         return BLOCK if data is None else self.aligned(data, self.ranks[operand])
 
     def rank_of(self, operand: ir.Operand) -> int:
-        """The rank of an operand's value."""
+        """Return the rank of an operand's value."""
         return self.ranks[operand] if isinstance(operand, str) else 0
 
     # --- statements --------------------------------------------------------------------------
 
     def body(self, body: ir.Body) -> list[Data]:
-        """The results of a body, whose names are forgotten afterwards."""
+        """Run a body and return its results; then forget its names."""
         self.stms(body.stms)
         results = [self.operand(result) for result in body.results]
         self.forget(body)
         return results
 
     def forget(self, body: ir.Body) -> None:
-        """Drop the values of what a body has bound, so that arrays have one owner again."""
+        """Drop the values bound by a body, so that arrays have one owner again."""
         found = self._cleanup.get(id(body))
         if found is None:
             names = [p.name for stm in body.stms for p in stm.pat if isinstance(p.type, ir.Array)]
@@ -212,7 +212,7 @@ class Evaluator(Watched):
             self.env.pop(name, None)
 
     def give(self, params: Sequence[ir.Param], args: Sequence[Data]) -> None:
-        """Give parameters their values."""
+        """Bind parameters to their arguments."""
         for param, arg in zip(params, args, strict=True):
             self.bind(param, arg)
 
@@ -230,7 +230,7 @@ class Evaluator(Watched):
         self.prov = before
 
     def apply(self, fn: ir.Lambda, args: Sequence[Data]) -> list[Data]:
-        """A lambda's results on arguments given at the current level."""
+        """Apply a lambda to arguments of the current level."""
         for param, arg in zip(fn.params, args, strict=True):
             self.bind(param, arg)
         results = self.body(fn.body)
@@ -270,7 +270,7 @@ def _bin(m: Evaluator, se: ir.Bin) -> Data:
 
 
 def _logic(m: Evaluator, se: ir.Bin, a: Data) -> Data:
-    """`&&` or `||` with `a` on the left: the right side is asked for where that does not decide."""
+    """Evaluate `&&` or `||` with `a` on the left; the right side only where it is needed."""
     asks = se.op == "&&"
     if a.ndim == 0:
         return m.se(se.rhs) if bool(a) is asks else a

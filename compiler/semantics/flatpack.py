@@ -1,9 +1,9 @@
-"""What FlatPack programs mean, by the two-stage model of their paper (seed 002, section 5).
+"""The semantics of FlatPack, by the two-stage model of its paper (seed 002, section 5).
 
-A `FlatBlock` is flat data, a start and a list of loops, each with a jump and a count: an LMAD by
-another name, and kept as one. Structural operations change the loops alone. What no loops can
-express is packed anew, and `BlockMachine.packed` says what and how much. Plain loops over elements:
-slow, and what the pipeline is tested against.
+A `FlatBlock` is flat data, an offset and a list of loops, each with a stride and a count: an LMAD
+by another name, and stored as one. Structural operations change only the loops. Layouts that no
+loops can express are copied, and `BlockMachine.packed` records what and how much. It uses plain
+loops over elements: slow, and the reference that the pipeline is tested against.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from compiler.ir.scalar import apply_bin, convert
 
 @dataclass(frozen=True, slots=True)
 class FlatBlock:
-    """Element `i` is `data[loops(i)]`; no dimensions: one value."""
+    """Element `i` is `data[loops(i)]`; without dimensions it is one value."""
 
     data: np.ndarray[Any, Any]
     loops: Lmad[int]
 
     def values(self) -> np.ndarray[Any, Any]:
-        """The elements, as an array of the block's shape."""
+        """Return the elements, as an array of the block's shape."""
         return self.data[np.array(self.loops.points(), dtype=np.int64)].reshape(self.loops.shape)
 
     def at(self, index: Sequence[int]) -> Any:
-        """One element; one value is the same at every index."""
+        """Return one element; a single value is the same at every index."""
         return self.data[self.loops.index(*index) if self.loops.dims else self.loops.offset]
 
 
 class Packed(NamedTuple):
-    """Values that were copied, since no loops walk them where they are."""
+    """Values that were copied, since no loops reach them in place."""
 
     span: Span
     what: str
@@ -56,50 +56,50 @@ class Packed(NamedTuple):
 
 @dataclass(slots=True)
 class BlockMachine:
-    """A run: the sizes, what terms are, and what was packed."""
+    """A run: sizes, blocks of terms, and a record of copies."""
 
     meaning: Meaning
     sizes: dict[str, int]
     packed: list[Packed] = field(default_factory=list)
     known: dict[int, FlatBlock] = field(default_factory=dict)
-    """By the identity of a term: what it is, in the rows around."""
+    """Blocks of terms, by identity, within the current rows."""
 
     def run(self) -> tuple[np.ndarray[Any, Any], ...]:
-        """The program's results."""
+        """Return the program's results."""
         with np.errstate(all="ignore"):
             return tuple(self.block(one).values() for one in self.meaning.results)
 
     def size(self, poly: Poly) -> int:
-        """A size as a number."""
+        """Evaluate a size."""
         return sized(poly, self.meaning.sizes, self.sizes)
 
     def shape(self, term: t.Term) -> tuple[int, ...]:
-        """A term's shape in numbers."""
+        """Evaluate a term's shape."""
         return tuple(self.size(size) for size in term.shape)
 
     def fresh(self, term: t.Term, each: Callable[[tuple[int, ...]], Any]) -> FlatBlock:
-        """A term's block, packed, with a value for each index."""
+        """Make a term's packed block, with a value for each index."""
         shape = self.shape(term)
         data = np.array([each(i) for i in product(*map(range, shape))], DTYPE[self.prim(term)])
         return FlatBlock(data, _row_major(shape))
 
     def pack(self, block: FlatBlock, span: Span, what: str) -> FlatBlock:
-        """The same values next to each other in a block of their own."""
+        """Copy values into a contiguous block of their own."""
         shape = block.loops.shape
         self.packed.append(Packed(span, what, block.data.itemsize * block.loops.size))
         return FlatBlock(block.values().reshape(-1), _row_major(shape))
 
     def prim(self, term: t.Term) -> Prim:
-        """The type of a term's elements."""
+        """Return the type of a term's elements."""
         return term.prim or self.meaning.element
 
     def number(self, text: str, term: t.Term) -> Any:
-        """A literal."""
+        """Evaluate a literal."""
         prim = self.prim(term)
         return DTYPE[prim].type(float(text) if prim[0] == "f" else int(text))
 
     def neutral(self, op: str, term: t.Term) -> Any:
-        """The value that an operator leaves others as they are with."""
+        """Return the neutral element of an operator."""
         prim = self.prim(term)
         if op in ("+", "*"):
             return self.number("0" if op == "+" else "1", term)
@@ -108,13 +108,13 @@ class BlockMachine:
         return self.number(str(int_range(prim)[op == "min"]), term)
 
     def from_i64(self, value: int, term: t.Term) -> Any:
-        """A size or an index as an element."""
+        """Convert a size or an index to an element."""
         return convert("i64", self.prim(term), np.int64(value))
 
     def op(self, op: str, a: Any, b: Any, term: t.Term) -> Any:
-        """`a op b` of two elements.
+        """Apply an operator to two elements.
 
-        Errors: `RuntimeError_` for a quotient of integers by zero.
+        Errors: `RuntimeError_` for an integer division by zero.
         """
         prim = self.prim(term)
         if is_division(op, prim) and b == 0:
@@ -123,13 +123,13 @@ class BlockMachine:
         return DTYPE[prim].type(found) if op in COMPARISONS else found
 
     def block(self, term: t.Term) -> FlatBlock:
-        """What a term is."""
+        """Return the block of a term."""
         if id(term) not in self.known:
             self.known[id(term)] = self.made(term)
         return self.known[id(term)]
 
     def inside(self, rows: Mapping[int, FlatBlock], body: t.Term) -> FlatBlock:
-        """A body for one row of each array; what it is made of is forgotten then."""
+        """Evaluate a body for one row of each array, then forget its terms."""
         outer = dict(self.known)
         self.known |= rows
         found = self.block(body)
@@ -137,7 +137,7 @@ class BlockMachine:
         return found
 
     def made(self, term: t.Term) -> FlatBlock:
-        """As `block`, of one that is met for the first time."""
+        """Evaluate a term that is met for the first time."""
         match term:
             case t.Number(text=text):
                 value = self.number(text, term)
@@ -187,7 +187,7 @@ class BlockMachine:
         raise AssertionError(term)
 
     def enumerated(self, term: t.Term, op: str, seed: Any, step: Any) -> FlatBlock:
-        """Values by their number."""
+        """Make values by their number."""
         prim = self.prim(term)
 
         def each(index: tuple[int, ...]) -> Any:
@@ -199,7 +199,7 @@ class BlockMachine:
         return self.fresh(term, each)
 
     def reshaped(self, term: t.Term, block: FlatBlock) -> FlatBlock:
-        """The same values in row-major order; packed anew where their loops do not allow it.
+        """Return the values in another shape; copy them where their loops do not allow it.
 
         Errors: `RuntimeError_` for another number of values.
         """
@@ -217,7 +217,7 @@ class BlockMachine:
         return FlatBlock(block.data, loops)
 
     def mapped(self, term: t.LetMap) -> FlatBlock:
-        """The body's results for all rows, one after another."""
+        """Concatenate the body's results for all rows."""
         args = {id(var): self.block(arg) for var, arg in term.rows}
 
         def row(i: int) -> FlatBlock:
@@ -227,7 +227,7 @@ class BlockMachine:
         return self.fresh(term, lambda i: rows[i[0]].at(i[1:]))
 
     def filtered(self, term: t.Filter) -> FlatBlock:
-        """The rows of one array that are kept."""
+        """Select the rows of one array that pass the filter."""
         args = {id(var): self.block(arg) for var, arg in term.rows}
         whole = list(args.values())[term.part]
 
@@ -242,7 +242,7 @@ class BlockMachine:
         return self.fresh(term, lambda i: kept[i[0]].at(i[1:]))
 
     def folded(self, term: t.Fold) -> FlatBlock:
-        """Row after row into the accumulator."""
+        """Fold the rows into the accumulator, one after another."""
         acc, rows = self.block(term.acc), self.block(term.arg)
 
         def each(index: tuple[int, ...]) -> Any:
@@ -254,9 +254,9 @@ class BlockMachine:
         return self.fresh(term, each)
 
     def twisted(self, how: t.Structural, loops: Lmad[int], span: Span) -> Lmad[int]:
-        """Other loops over the same block.
+        """Apply a structural operation to the loops of a block.
 
-        Errors: `RuntimeError_` for a part that is not there.
+        Errors: `RuntimeError_` for a part that does not exist.
         """
         rank = loops.rank
         match how:
@@ -285,9 +285,9 @@ class BlockMachine:
         raise AssertionError(how)
 
     def row(self, at: Poly, loops: Lmad[int], span: Span) -> int:
-        """An index of the outer dimension.
+        """Evaluate an index of the outer dimension.
 
-        Errors: `RuntimeError_` for one that is outside.
+        Errors: `RuntimeError_` for one out of bounds.
         """
         index = self.size(at)
         if not 0 <= index < loops.shape[0]:
@@ -296,7 +296,7 @@ class BlockMachine:
 
 
 def sized(poly: Poly, sizes: SizeTable, known: Mapping[str, int]) -> int:
-    """A size as a number."""
+    """Evaluate a size."""
     env = dict(known)
     for name in poly.names() - known.keys():
         over, under = sizes.quotients[name]
@@ -307,7 +307,7 @@ def sized(poly: Poly, sizes: SizeTable, known: Mapping[str, int]) -> int:
 def run(
     meaning: Meaning, inputs: Mapping[str, np.ndarray[Any, Any]], ints: Mapping[str, int]
 ) -> tuple[tuple[np.ndarray[Any, Any], ...], list[Packed]]:
-    """The results for arrays by the names of parameters and files, and what had to be packed."""
+    """Run a program on arrays, by names of parameters and files; return results and copies."""
     sizes = dict(ints)
     for one in meaning.sources:
         for size, count in zip(one.shape, inputs[one.name].shape, strict=True):

@@ -1,4 +1,4 @@
-"""Reductions and scans of the reference interpreter.
+"""Reductions and scans of the fast interpreter.
 
 An operator that is a single associative NumPy operation uses that; others combine neighbours in
 about log2(n) rounds, which keeps the order of the operands.
@@ -30,7 +30,7 @@ _UFUNCS: dict[tuple[str, str], np.ufunc] = {
 
 
 def ufunc_of(op: Operator) -> np.ufunc | None:
-    """NumPy's function if the operator is one scalar operation on its two parameters, in order."""
+    """Return NumPy's function for an operator that is one scalar operation, or None."""
     fn = op.fn
     if len(fn.params) != 2 or len(fn.body.results) != 1:
         return None
@@ -57,7 +57,7 @@ def _along(
 def combine(
     m: Evaluator, op: Operator, left: list[Data], right: list[Data], width: int
 ) -> list[Data]:
-    """The operator on two sequences of `width` values each, along the next level's dimension."""
+    """Apply the operator to two sequences of `width` values, along the next level's dimension."""
 
     def apply() -> list[Data]:
         return m.apply(op.fn, [*left, *right])
@@ -74,7 +74,7 @@ def combine(
 
 
 def fold(m: Evaluator, op: Operator, values: list[Data], width: int) -> list[Data]:
-    """All `width` values combined in order; at least one."""
+    """Fold `width` values in order; at least one."""
     level = m.level
     ufunc = ufunc_of(op)
     if ufunc is not None:
@@ -98,7 +98,7 @@ def _append(a: Data, b: Data, axis: int) -> Data:
 
 
 def prefixes(m: Evaluator, op: Operator, values: list[Data], width: int) -> list[Data]:
-    """All prefixes of `width` values combined in order."""
+    """Return all prefixes of `width` values, folded in order."""
     level = m.level
     ufunc = ufunc_of(op)
     if ufunc is not None:
@@ -118,7 +118,7 @@ def prefixes(m: Evaluator, op: Operator, values: list[Data], width: int) -> list
 
 
 class Folder:
-    """Folds or scans what the lanes of the next level give, chunk by chunk."""
+    """Folds or scans the values of the next level's lanes, chunk by chunk."""
 
     def __init__(self, m: Evaluator, ops: Sequence[Operator], ranks: list[int], scan: bool) -> None:
         self.m = m
@@ -130,7 +130,7 @@ class Folder:
         self.pieces: list[list[Data]] = []
 
     def take(self, values: list[Data], width: int) -> None:
-        """Combine the values of one chunk with what came before."""
+        """Combine the values of one chunk with the state so far."""
         m, level = self.m, self.m.level
         out: list[Data] = []
         at = 0
@@ -150,7 +150,10 @@ class Folder:
         self.pieces.append(out + values[at:])
 
     def results(self, empties: Sequence[Data]) -> list[Data]:
-        """The folded values, then the kept arrays; `empties` stand for arrays of no lanes."""
+        """Return the folded values, then the kept arrays.
+
+        `empties` stand for arrays of no lanes.
+        """
         folded = [] if self.scan else [np.array(v)[()] for state in self.state for v in state]
         if not self.pieces:
             return folded + list(empties[0 if self.scan else self.carried :])

@@ -1,9 +1,9 @@
 """The heap semantics of programs with memory (thesis 4.4.2, figures 4.8 to 4.10).
 
-Arrays are a block and an LMAD over ints, taken from the types in the program, which is what the
-back ends go by as well. Reads and writes are traced, and a kernel whose threads meet in a cell is
-an error. Fresh blocks are filled with a pattern, so that a cell read before it is written shows.
-Kernels are in `heap_kernels.py`.
+Arrays are a block and an LMAD over ints, taken from the types in the program, which are the ones
+that the back ends use. Reads and writes are traced, and a race in a kernel is an error. Fresh
+blocks are filled with a pattern, which exposes reads before writes. Kernels are in
+`heap_kernels.py`.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def run(
     thresholds: Mapping[str, int] | None = None,
     tracing: bool = True,
 ) -> tuple[list[Value], Trace]:
-    """The entry point's results and what was touched on the way.
+    """Run an entry point; return its results and the trace of accesses.
 
-    `args` are the external values in order, `most_bytes` bounds what is allocated in all. Raises
+    `args` are the external values in order, `most_bytes` bounds all allocations together. Raises
     RuntimeError_ for a failed assertion, an access outside of a block (cause `bounds`), a race
     (cause `race`). Without `tracing` there is no race check.
     """
@@ -49,7 +49,7 @@ def run(
 def execute(
     machine: Machine, fun: ir.Function, args: Sequence[Value], tracing: bool = True
 ) -> list[Value]:
-    """The results of an entry point on a machine that has run nothing yet; as `run`."""
+    """Run an entry point on a fresh machine; like `run`."""
     values = entries.bind(fun, args)
     machine.env.update(
         (name, value) for name, value in values.items() if isinstance(value, np.generic)
@@ -66,7 +66,7 @@ def execute(
 
 
 def _whole(machine: Machine, location: Location) -> Value:
-    """A result. An array of no elements may have a size that none can be shown with."""
+    """Return a result; check that an array of no elements has a size that can be shown."""
     shape = location.lmad.shape
     machine.room(shape, location.block.cells.itemsize)
     return machine.read(location).reshape(shape)
@@ -95,7 +95,7 @@ def _view(machine: Machine, stm: ir.Stm, exp: object) -> None:
 
 
 def part(machine: Machine, location: Location, dims: Sequence[ir.DimIndex]) -> Location:
-    """The part of an array that indices and slices select."""
+    """Return the part of an array that indices and slices select."""
     lmad = sliced(location.lmad, dims, lambda se: int(machine.number(se)), machine.size)
     return Location(location.block, lmad)
 

@@ -1,7 +1,7 @@
-"""The heap semantics of parallel operators: every thread, in order, with a check that none meet.
+"""The heap semantics of parallel operators: threads in order, with a race check.
 
-The rule E-MEM-KERNEL of thesis figure 4.8, for all four operators. At thread level the indices
-are steps of one thread, so that nothing can meet.
+The rule E-MEM-KERNEL of thesis figure 4.8, for all four operators. At thread level the indices are
+steps of one thread, so that no race is possible.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STEPS: dict[type, Callable[[Machine, ir.Stm, Any], None]] = {}
 
 @handles(STEPS, ir.SegMap)
 def segmap(machine: Machine, stm: ir.Stm, exp: ir.SegMap) -> None:
-    """Every thread's results go to their locations."""
+    """Write every thread's results to their locations."""
     targets = _targets(machine, stm)
     frame = _enter(machine, stm, exp)
     for thread in _threads(machine, exp):
@@ -94,7 +94,7 @@ def seghist(machine: Machine, stm: ir.Stm, exp: ir.SegHist) -> None:
 
 @handles(STEPS, ir.Push)
 def push(machine: Machine, stm: ir.Stm, exp: ir.Push) -> None:
-    """Put values at a place of an accumulator, where those of other threads may go as well."""
+    """Push values to a cell of an accumulator, which other threads may push to as well."""
     at = tuple(int(machine.number(i)) for i in exp.at)
     values = [machine.operand(value) for value in exp.values]
     for op in exp.op:
@@ -109,7 +109,7 @@ def push(machine: Machine, stm: ir.Stm, exp: ir.Push) -> None:
 
 
 def _targets(machine: Machine, stm: ir.Stm) -> list[Location | None]:
-    """Where the results go; None for numbers."""
+    """Return the locations of the results; None for numbers."""
     return [machine.target(p) if isinstance(p.type, ir.Array) else None for p in stm.pat]
 
 
@@ -123,7 +123,7 @@ def _threads(machine: Machine, exp: ir.SegOp) -> Iterator[Thread]:
 
 
 def _enter(machine: Machine, stm: ir.Stm, exp: ir.SegOp) -> RunningKernel | None:
-    """Begin to watch a kernel, unless its indices are steps of one thread."""
+    """Start the race check of a kernel, unless its indices are steps of one thread."""
     if not machine.tracing or exp.level == "thread":
         return None
     indices = tuple(index for index, _ in exp.space.dims)
@@ -140,7 +140,7 @@ def _leave(machine: Machine, frame: RunningKernel | None) -> None:
 
 
 def _at(machine: Machine, exp: ir.SegOp, thread: Thread) -> None:
-    """Be one thread of a kernel's space."""
+    """Set the indices of one thread of a kernel's space."""
     for (index, _), at in zip(exp.space.dims, thread, strict=True):
         machine.env[index] = np.int64(at)
     if exp.level != "thread" and machine.tracing:
@@ -181,7 +181,7 @@ def _neutral(machine: Machine, ops: Sequence[ir.Operator]) -> list[Any]:
 
 
 def _fold(machine: Machine, exp: ir.SegFold, thread: Thread, totals: list[Any]) -> list[Any]:
-    """Run the body in a thread and combine its values with the totals so far."""
+    """Run the body in a thread, and combine its values with the totals so far."""
     _at(machine, exp, thread)
     machine.stms(exp.body.stms)
     count = len(totals)
@@ -201,7 +201,7 @@ def _apply(machine: Machine, op: ir.Operator, left: list[Any], right: list[Any])
 
 
 def _combine(machine: Machine, op: ir.HistOp, at: Thread, values: list[Any]) -> None:
-    """Put values into the histograms at an index, unless it lies outside."""
+    """Combine values with histograms at an index, if it is in bounds."""
     dests = [machine.array(dest) for dest in op.dests]
     if not _inside(dests[0].lmad, at):
         return

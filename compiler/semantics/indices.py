@@ -1,4 +1,4 @@
-"""The indices of a space, one at a time."""
+"""Enumerate the indices of a space, one at a time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from math import prod
 
 
 def all_indices(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """All indices in row-major order; unlike `itertools.product`, this lists nothing beforehand."""
+    """Yield all indices in row-major order.
+
+    Unlike `itertools.product`, lists nothing beforehand.
+    """
     total = prod(max(size, 0) for size in shape)
     for number in range(total):
         rest = number

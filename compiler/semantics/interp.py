@@ -1,6 +1,6 @@
 """The fast interpreter: value semantics of all stages (thesis 4.3.2 and figure 4.7).
 
-`value.py` does the same by the letter, and this one is tested against it.
+`value.py` is the reference that it is tested against.
 
 Each parallel operator is evaluated for all its indices, the lanes, at once. At level L a statement
 stands inside L parallel dimensions; a value of rank r is then a NumPy array whose last r dimensions
@@ -32,7 +32,7 @@ from compiler.semantics.evaluator import BLOCK, Data, Evaluator, Irregular, Mask
 from compiler.semantics.limits import USUAL_BYTES, running
 
 DEEPEST_TOGETHER = 500
-"""How many calls of a function may lie within one another for many lanes at once."""
+"""Nesting of calls of a function up to which many lanes run together."""
 RULES: dict[type, Rule] = {**arrays.EXPS, **parallel.EXPS}
 
 
@@ -43,7 +43,7 @@ def run(
     most_bytes: int = USUAL_BYTES,
     thresholds: Mapping[str, int] | None = None,
 ) -> list[Value]:
-    """Run an entry point on external values; the results in order, without existential sizes.
+    """Run an entry point on external values; return results in order, without existential sizes.
 
     Raises UsageError if the arguments do not fit, and RuntimeError_ if the run fails.
     """
@@ -108,7 +108,7 @@ def _if(m: Evaluator, exp: ir.If, pat: Sequence[ir.Param]) -> list[Data]:
 
 
 def _under(m: Evaluator, mask: npt.NDArray[np.bool_], body: ir.Body) -> list[Data]:
-    """Run a body for the lanes of `mask`; what it consumes stays for the others."""
+    """Run a body for the lanes of `mask`; arrays that it consumes stay intact for the others."""
     outer, m.mask = m.mask, mask
     before = dict(m.env)
     try:
@@ -120,7 +120,7 @@ def _under(m: Evaluator, mask: npt.NDArray[np.bool_], body: ir.Body) -> list[Dat
 
 
 def merge(m: Evaluator, cond: Data, a: Data, b: Data, kind: ir.Type) -> Data:
-    """`a` in the lanes where `cond` holds, else `b`."""
+    """Select `a` in the lanes where `cond` holds, else `b`."""
     if isinstance(kind, ir.Mem):
         return BLOCK
     rank = kind.rank if isinstance(kind, ir.Array) else 0
@@ -171,7 +171,7 @@ def _for(m: Evaluator, exp: ir.Loop, form: ir.ForLoop, values: list[Data]) -> li
 
 
 def _step(m: Evaluator, exp: ir.Loop, going: Data, outer: Mask) -> None:
-    """One iteration for the lanes that are `going`; the others keep their values."""
+    """Run one iteration for the lanes that are `going`; the others keep their values."""
     active = going if outer is None else np.logical_and(going, outer)
     old = [m.env[p.name] for p in exp.params]
     m.mask = active
@@ -222,7 +222,7 @@ def _alloc(m: Evaluator, exp: ir.Alloc, pat: Sequence[ir.Param]) -> list[Data]:
 
 @handles(RULES, ir.Jvp, ir.Vjp)
 def _derivative(m: Evaluator, exp: ir.Derivative, pat: Sequence[ir.Param]) -> list[Data]:
-    """By the letter, one lane at a time."""
+    """Evaluate a derivative by the reference interpreter, one lane at a time."""
     if m.widths:
         raise Irregular
     known = {name: m.env[name] for name in free(exp)}
@@ -231,5 +231,5 @@ def _derivative(m: Evaluator, exp: ir.Derivative, pat: Sequence[ir.Param]) -> li
 
 @handles(RULES, ir.WithVjp)
 def _with_vjp(m: Evaluator, exp: ir.WithVjp, pat: Sequence[ir.Param]) -> list[Data]:
-    """Nothing is derived here: what the function gives."""
+    """Apply the function; its custom derivative is not needed here."""
     return m.apply(exp.fn, [m.operand(arg) for arg in exp.args])

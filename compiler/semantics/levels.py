@@ -1,6 +1,6 @@
-"""Parallel dimensions of the reference interpreter: one more level.
+"""Parallel dimensions (levels) of the fast interpreter.
 
-They are done in chunks, so that intermediate arrays stay small.
+They are evaluated in chunks, so that intermediate arrays stay small.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from compiler.semantics.arrays import outer_shape
 from compiler.semantics.evaluator import Data, Evaluator, TooDeep
 
 CHUNK = 1 << 17
-"""Lanes that are evaluated at once."""
+"""Lanes evaluated at once."""
 MOST_LEVELS = 16
-"""How many parallel dimensions there may be around: NumPy's arrays have 32 dimensions or more."""
+"""Nested parallel dimensions; NumPy's arrays have at least 32 dimensions."""
 
 Thunk = Callable[[], list[Data]]
 
 
 def rank_of(kind: Type) -> int:
-    """The rank of a type; 0 for scalars."""
+    """Return the rank of a type; 0 for scalars."""
     return kind.rank if isinstance(kind, Array) else 0
 
 
 def chunks(m: Evaluator, width: int) -> Iterator[tuple[int, int]]:
-    """Pieces of a parallel dimension; just one, empty, if there is nothing."""
+    """Split a parallel dimension into chunks; an empty one gives one empty chunk."""
     step = max(1, CHUNK // max(1, prod(m.widths)))
     for low in range(0, max(width, 1), step):
         yield low, min(width, low + step)
 
 
 def inside(m: Evaluator, width: int, thunk: Thunk) -> list[Data]:
-    """What `thunk` gives one level deeper."""
+    """Call `thunk` one level deeper."""
     if len(m.widths) >= MOST_LEVELS:
         raise TooDeep
     outer = m.mask
@@ -53,7 +53,7 @@ def inside(m: Evaluator, width: int, thunk: Thunk) -> list[Data]:
 
 
 def full(m: Evaluator, data: Data, rank: int, width: int) -> Data:
-    """A value of one level deeper as one whose first own dimension is the level's `width`."""
+    """Turn a value from one level deeper into one whose first dimension is the level's `width`."""
     level = m.level
     if data.ndim == rank:
         own = data.shape
@@ -68,7 +68,7 @@ def full(m: Evaluator, data: Data, rank: int, width: int) -> Data:
 
 
 def joined(m: Evaluator, pieces: list[Data], rank: int) -> Data:
-    """Chunks one after another, as a fresh value of this level; `rank` counts the new dimension."""
+    """Concatenate chunks into a fresh value of this level; `rank` counts the new dimension."""
     level = m.level
     if len(pieces) == 1:
         data = np.array(pieces[0])
@@ -81,27 +81,27 @@ def joined(m: Evaluator, pieces: list[Data], rank: int) -> Data:
 
 
 def broadcast(data: Data, outer: tuple[int, ...]) -> Data:
-    """A view with the first dimensions made `outer`."""
+    """Broadcast the first dimensions to `outer`, as a view."""
     return np.broadcast_to(data, outer + data.shape[len(outer) :])
 
 
 def bind_rows(
     m: Evaluator, params: Sequence[Param], arrays: Sequence[Data], low: int, high: int
 ) -> None:
-    """Make rows of arrays of this level the values of parameters one level deeper."""
+    """Bind parameters to rows of arrays, one level deeper."""
     for param, data in zip(params, arrays, strict=True):
         m.bind(param, data[(slice(None),) * m.level + (slice(low, high),)])
 
 
 def rows(m: Evaluator, name: Name) -> Data:
-    """An array whose rows can be bound one level deeper: with all levels' dimensions."""
+    """Return an array with all levels' dimensions, to bind its rows one level deeper."""
     data = m.array(name)
     rank = m.ranks[name]
     return data if data.ndim > rank else data.reshape((1,) * m.level + data.shape)
 
 
 def empty(m: Evaluator, kind: Type, *sizes: int) -> Data:
-    """An array of no elements, with the sizes that its type says."""
+    """Make an array of no elements, with the sizes of its type."""
     if isinstance(kind, Array):
         shape = sizes + tuple(_size_or_zero(m, size) for size in kind.shape)
         m.room(shape, DTYPE[kind.prim].itemsize)
@@ -110,12 +110,12 @@ def empty(m: Evaluator, kind: Type, *sizes: int) -> Data:
 
 
 def _size_or_zero(m: Evaluator, size: Poly) -> int:
-    """A size of an empty array's rows; 0 if it is negative, or only known inside of the map."""
+    """Evaluate a size of an empty array's rows; 0 if it is negative or unknown outside the map."""
     return max(m.size(size), 0) if all(name in m.env for name in size.names()) else 0
 
 
 def mapped(m: Evaluator, width: int, fn: Lambda, arrays: Sequence[Name]) -> list[Data]:
-    """`fn` on all rows; each result an array of `width` rows."""
+    """Apply `fn` to all rows; each result is an array of `width` rows."""
     m.room((width,), 1)
     if width == 0:
         return [empty(m, kind, 0) for kind in fn.returns]
@@ -133,7 +133,7 @@ def mapped(m: Evaluator, width: int, fn: Lambda, arrays: Sequence[Name]) -> list
 def map_chunk(
     m: Evaluator, fn: Lambda, sources: list[Data], low: int, high: int, ranks: list[int]
 ) -> list[Data]:
-    """The results of `fn` on some rows, each with the next level's dimension in full."""
+    """Apply `fn` to some rows; results have the next level's dimension in full."""
     bind_rows(m, fn.params, sources, low, high)
     found = inside(m, high - low, lambda: m.body(fn.body))
     for param in fn.params:
@@ -142,6 +142,6 @@ def map_chunk(
 
 
 def map_row(m: Evaluator, fn: Lambda, sources: list[Data], k: int) -> list[Data]:
-    """One row at level 0, for maps whose rows differ in shape inside."""
+    """Apply `fn` to one row at level 0, for maps with irregular rows."""
     results = m.apply(fn, [data[k] for data in sources])
     return [np.asarray(data)[None] for data in results]

@@ -1,4 +1,4 @@
-"""The memory that a run may use, and errors that know where the program was: for all interpreters.
+"""Limit the memory of runs, and give errors their places: for all interpreters.
 
 Time is bounded from outside, by `base/deadline.py`.
 """
@@ -24,15 +24,15 @@ from compiler.ir.sizes import signed
 USUAL_BYTES = 1 << 33
 _MEMORY = "The run needs more memory than there is."
 _RESERVE, _STEP = 1 << 26, 256
-"""Bytes of address space that are left alone: looked at each time that so many calls have begun."""
+"""Bytes of address space to leave free, tested after so many calls."""
 
 
 @contextmanager
 def running(machine: Watched) -> Iterator[None]:
-    """A run within the memory that there is, in which calls within DEEPEST may nest.
+    """Run within the available memory, with calls nested up to DEEPEST.
 
-    However many of Python's own each of them takes: those are on the heap, since the interpreters
-    call each other in Python alone, never by way of C.
+    Python's frames are on the heap, since the interpreters call each other in Python alone, never
+    through C.
     """
     limit, deep = sys.getrecursionlimit(), any(map(calls_itself, machine.funs.values()))
     if deep:
@@ -47,9 +47,9 @@ def running(machine: Watched) -> Iterator[None]:
 
 
 def _is_short() -> bool:
-    """Whether the address space that the process may use is nearly used up.
+    """Return True if the process's address space is nearly used up.
 
-    CPython 3.11 breaks where a call finds no memory for its frame: no error can be made of that.
+    CPython 3.11 crashes where a call finds no memory for its frame, without an error.
     """
     try:
         mmap.mmap(-1, _RESERVE).close()
@@ -59,7 +59,7 @@ def _is_short() -> bool:
 
 
 def of_rows(shape: Iterable[int]) -> tuple[int, ...]:
-    """A shape; the rows of an array that has none are of no size, where theirs is negative."""
+    """Return a shape; in an array without rows negative sizes of rows become 0."""
     found: list[int] = []
     for size in shape:
         found.append(0 if size < 0 and 0 in found else size)
@@ -67,11 +67,11 @@ def of_rows(shape: Iterable[int]) -> tuple[int, ...]:
 
 
 class Again(list[Any]):
-    """The arguments of a call that ends its function."""
+    """The arguments of a tail call."""
 
 
 class Watched:
-    """A run within `most_bytes`, of an array or in all; `prov` is the current statement's."""
+    """A run within `most_bytes`, per array or in all; `prov` is the current statement's."""
 
     __slots__ = ("_ends", "calls", "env", "funs", "most_bytes", "prov")
 
@@ -81,7 +81,7 @@ class Watched:
         self.prov: Prov = ()
         self.env: dict[Name, Any] = {}
         self.calls: dict[str, int] = {}
-        """How many calls of each function are at work."""
+        """Active calls of each function."""
         self._ends: dict[int, tuple[ir.Body, int | None]] = {}
 
     def error(self, message: str, cause: str = "") -> RuntimeError_:
@@ -93,7 +93,7 @@ class Watched:
     # --- what the machines are asked for -------------------------------------------------------
 
     def give(self, params: Sequence[ir.Param], args: Sequence[Any]) -> None:
-        """Give parameters their values."""
+        """Bind parameters to their arguments."""
         raise NotImplementedError
 
     def stms(self, stms: Sequence[ir.Stm]) -> None:
@@ -101,34 +101,34 @@ class Watched:
         raise NotImplementedError
 
     def body(self, body: ir.Body) -> list[Any]:
-        """The results of a body."""
+        """Run a body and return its results."""
         raise NotImplementedError
 
     def operand(self, operand: ir.Operand) -> Any:
-        """The value of an operand."""
+        """Evaluate an operand."""
         raise NotImplementedError
 
     def se(self, se: ir.SE) -> Any:
-        """The value of a scalar expression."""
+        """Evaluate a scalar expression."""
         raise NotImplementedError
 
     def forget(self, body: ir.Body) -> None:
-        """Drop the values of what a body has bound, if that matters."""
+        """Drop the values bound by a body, if that matters."""
 
     def tell(self, fun: ir.Function, args: list[Any]) -> None:
-        """Tell who watches of a call."""
+        """Report a call to the watcher."""
 
     # --- calls ---------------------------------------------------------------------------------
 
     def ending(self, body: ir.Body, name: str) -> int | None:
-        """Which statement ends a body with calls of a function."""
+        """Return the position of the statement that ends a body with calls of a function."""
         found = self._ends.get(id(body))
         if found is None:
             found = self._ends[id(body)] = body, ending(body, name)
         return found[1]
 
     def end(self, body: ir.Body, name: str) -> list[Any]:
-        """The results of a body that ends a function; or `Again`."""
+        """Run a body that ends a function; return its results or `Again`."""
         at = self.ending(body, name)
         if at is None:
             return self.body(body)
@@ -155,9 +155,9 @@ class Watched:
         return results
 
     def called(self, fun: ir.Function, args: list[Any]) -> list[Any]:
-        """The results of a function, whose names mean something else in each call.
+        """Call a function; its names are local to the call.
 
-        Errors know the calls that led to them. They do not hold the frames in between, of which
+        Errors record the calls that led to them, but do not keep the frames in between, of which
         there may be millions.
         """
         name, call, env = fun.name, self.prov, self.env
@@ -187,9 +187,9 @@ class Watched:
             self.env = env
 
     def shown(self, fun: ir.Function, results: Sequence[Any]) -> list[Any]:
-        """The results that a caller sees, of which none may have a negative size.
+        """Check results for the caller: none may have a negative size.
 
-        An array of no elements may: nothing makes its rows, and nothing asks for their size.
+        Arrays of no elements may: their rows are neither made nor measured.
         """
         pairs = zip(fun.results, results, strict=True)
         made = {param.name: value for param, value in pairs if isinstance(param.type, ir.Scalar)}
@@ -201,7 +201,7 @@ class Watched:
         return [results[k] for k in seen]
 
     def room(self, shape: Sequence[int], itemsize: int) -> None:
-        """Refuse an array of negative size, or of more bytes than allowed."""
+        """Raise an error for an array of negative size, or of more bytes than allowed."""
         total = rows = itemsize
         for size in shape:
             if size < 0:

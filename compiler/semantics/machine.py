@@ -1,4 +1,4 @@
-"""The state of a run over the heap: blocks, variables, scalar evaluation, traced access."""
+"""The state of a heap run: blocks, variables, scalar evaluation, traced accesses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Cells = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Cells of one type; `label` is its name and a number, as traces show it."""
+    """Cells of one type; `label` is its name and a number, as shown in traces."""
 
     label: str
     cells: npt.NDArray[np.generic]
@@ -35,13 +35,13 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """An array at run time: its block and where in it the elements are."""
+    """An array at run time: its block and the LMAD of its elements."""
 
     block: Block
     lmad: Lmad[int]
 
     def cells(self) -> Cells:
-        """The cell of every element, in row-major order."""
+        """Return the cell of every element, in row-major order."""
         at = np.array(self.lmad.offset, dtype=np.int64)
         for dim in self.lmad.dims:
             at = at[..., np.newaxis] + np.arange(max(dim.size, 0)) * dim.stride
@@ -52,7 +52,7 @@ Step = Callable[[dict[Name, Any]], Any]
 
 
 class Machine(Watched):
-    """Variables, blocks and what is running; the semantics of statements are in `heap.py`."""
+    """Variables, blocks and running kernels; `heap.py` has the semantics of statements."""
 
     def __init__(
         self,
@@ -64,10 +64,10 @@ class Machine(Watched):
         super().__init__(most_bytes, funs)
         self.thresholds = thresholds
         self.steps = steps
-        """What a statement does, by the class of its expression; others are numbers."""
+        """Rules by the class of a statement's expression; other expressions are numbers."""
         self.tracing = False
         self.env: dict[Name, Any] = {}
-        """Numbers, blocks, and arrays' locations, by name."""
+        """Numbers, blocks, and locations of arrays, by name."""
         self.trace = Trace()
         self.frames: list[RunningKernel] = []
         self._compiled: dict[int, tuple[ir.SE, Step]] = {}
@@ -88,22 +88,22 @@ class Machine(Watched):
                 step(self, stm, stm.exp)
 
     def body(self, code: ir.Body) -> list[Any]:
-        """Run statements; what the results are."""
+        """Run a body and return its results."""
         self.stms(code.stms)
         return [self.operand(result) for result in code.results]
 
     def end(self, body: ir.Body, name: str) -> list[Any]:
-        """The results of a function; from the first stage with memory on none calls itself."""
+        """Run the body of a function; no function calls itself in stages with memory."""
         return self.body(body)
 
     def operand(self, value: ir.Operand) -> Any:
-        """A number, a block, or an array's location."""
+        """Evaluate to a number, a block, or an array's location."""
         return self.env[value] if isinstance(value, str) else self.number(value)
 
     def give(self, params: Sequence[ir.Param], args: Sequence[Any]) -> None:
-        """Give parameters their values, from left to right, all at once.
+        """Bind parameters to their arguments, from left to right, all at once.
 
-        An array is where its type says; that it is the same as where the value is, is checked.
+        An array lies where its type says; this is checked against the location of the argument.
         """
         for param, value in zip(params, args, strict=True):
             if not isinstance(param.type, ir.Array):
@@ -120,7 +120,7 @@ class Machine(Watched):
             self.env[param.name] = location
 
     def target(self, param: ir.Param) -> Location:
-        """Bind an array to the location that its type gives."""
+        """Bind an array to the location of its type."""
         assert isinstance(param.type, ir.Array)
         location = self.location(param.type.mem)
         self.env[param.name] = location
@@ -129,7 +129,7 @@ class Machine(Watched):
     # --- numbers ---
 
     def number(self, se: ir.SE) -> Any:
-        """The value of a scalar expression, of NumPy's type."""
+        """Evaluate a scalar expression to a NumPy scalar."""
         if type(se) is ir.Var:
             return self.env[se.name]
         found = self._compiled.get(id(se))
@@ -138,18 +138,18 @@ class Machine(Watched):
         return found[1](self.env)
 
     def size(self, poly: Poly) -> int:
-        """The value of a polynomial, in 64-bit arithmetic."""
+        """Evaluate a polynomial in 64-bit arithmetic."""
         return signed(self.exact(poly))
 
     def exact(self, poly: Poly) -> int:
-        """The value of a polynomial, without wrapping around."""
+        """Evaluate a polynomial exactly, without wrap-around."""
         value = poly.constant
         return int(poly.evaluate(self.env)) if value is None else value
 
     # --- blocks and locations ---
 
     def allocate(self, name: Name, prim: Prim, count: int) -> Block:
-        """A fresh block, filled with a pattern."""
+        """Allocate a block, filled with a pattern."""
         size = max(count, 0) * DTYPE[prim].itemsize
         self.trace.allocated += size
         if self.trace.allocated > self.most_bytes:
@@ -160,12 +160,12 @@ class Machine(Watched):
         return self.block(name, cells)
 
     def block(self, name: Name, cells: npt.NDArray[np.generic]) -> Block:
-        """A block with the given contents."""
+        """Make a block with the given contents."""
         self._blocks += 1
         return Block(f"{base_of(name)}#{self._blocks}", cells)
 
     def location(self, mem: ir.MemBind | None) -> Location:
-        """Where an array lives now, by its type."""
+        """Return the current location of an array, by its type."""
         if mem is None:
             raise CompilerBug("an array has no memory")
         lmad = mem.lmad
@@ -173,7 +173,7 @@ class Machine(Watched):
         return Location(self.env[mem.block], Lmad(self.size(lmad.offset), dims))
 
     def array(self, name: Name) -> Location:
-        """Where the array of that name lives."""
+        """Return the location of the array with that name."""
         found = self.env[name]
         assert isinstance(found, Location)
         return found
@@ -181,7 +181,7 @@ class Machine(Watched):
     # --- access ---
 
     def check(self, block: Block, low: int, high: int) -> None:
-        """Fail unless `low <= cell <= high` are cells of the block."""
+        """Raise an error unless `low <= cell <= high` are cells of the block."""
         if low < 0 or high >= len(block.cells):
             raise self.error(
                 f"Cell {low if low < 0 else high} lies outside of `{block.label}`, which has "
@@ -190,7 +190,7 @@ class Machine(Watched):
             )
 
     def read_cell(self, location: Location, index: Iterable[int]) -> Any:
-        """The element at `index`."""
+        """Read the element at `index`."""
         cell = location.lmad.index(*index)
         block = location.block
         self.check(block, cell, cell)
@@ -199,14 +199,14 @@ class Machine(Watched):
         return block.cells[cell]
 
     def write_cell(self, block: Block, cell: int, value: Any, meeting: bool = False) -> None:
-        """Write a number."""
+        """Write one cell."""
         self.check(block, cell, cell)
         if self.tracing:
             self.traced_write(block, (cell,), meeting)
         block.cells[cell] = value
 
     def read(self, location: Location) -> npt.NDArray[np.generic]:
-        """All elements in row-major order."""
+        """Read all elements in row-major order."""
         return location.block.cells[self._touch(location, False, False)]
 
     def write(self, location: Location, values: Any, meeting: bool = False) -> None:
@@ -215,7 +215,7 @@ class Machine(Watched):
         location.block.cells[cells] = values
 
     def copy(self, source: Location, target: Location, meeting: bool = False) -> None:
-        """`memcopy` of figure 4.10, which must not read what it writes unless in place."""
+        """Copy (`memcopy` of figure 4.10); the arrays must not overlap unless they are equal."""
         if source.block is target.block:
             if source.lmad.same_cells(target.lmad):
                 return
@@ -240,13 +240,13 @@ class Machine(Watched):
         return cells
 
     def traced_read(self, block: Block, cells: Sequence[int]) -> None:
-        """Note a read in the trace and in all kernels that are running."""
+        """Record a read in the trace and in all running kernels."""
         self.trace.reads.setdefault(block.label, set()).update(cells)
         for frame in self.frames:
             frame.read(block.label, cells)
 
     def traced_write(self, block: Block, cells: Sequence[int], meeting: bool) -> None:
-        """Note a write in the trace and in all kernels that are running."""
+        """Record a write in the trace and in all running kernels."""
         self.trace.writes.setdefault(block.label, set()).update(cells)
         for frame in self.frames:
             frame.write(block.label, cells, meeting)
@@ -260,7 +260,7 @@ class Machine(Watched):
 
 
 def _divisor(value: Any) -> Any:
-    """A divisor, which programs check not to be zero."""
+    """Return a divisor, after checking that it is not zero."""
     if value == 0:
         raise RuntimeError_("Division by zero.")
     return value
@@ -271,7 +271,7 @@ StepOf = Callable[[Machine, ir.Stm, Any], None]
 
 
 def compile_se(se: ir.SE) -> Step:
-    """A scalar expression as a function of the variables."""
+    """Compile a scalar expression to a function of the variables."""
     match se:
         case ir.Lit(value, prim):
             constant = DTYPE[prim].type(value)

@@ -1,4 +1,4 @@
-"""Parallel operators of the reference interpreter, before and after flattening."""
+"""Parallel operators of the fast interpreter, before and after flattening."""
 
 from __future__ import annotations
 
@@ -94,14 +94,14 @@ def _hist(m: Evaluator, exp: ir.Hist, pat: Sequence[ir.Param]) -> list[Data]:
 
 
 def _accumulate(m: Evaluator, names: Iterable[Name]) -> None:
-    """Let arrays be written to from now on: what they were is gone."""
+    """Replace arrays by copies that may be written to; the old values are lost."""
     for name in names:
         m.env[name] = np.array(m.array(name))
 
 
 @handles(EXPS, ir.Stream)
 def _stream(m: Evaluator, exp: ir.Stream, pat: Sequence[ir.Param]) -> list[Data]:
-    """One row at a time: what is pushed in a lane is there for the next one."""
+    """Run one row at a time: pushes of a lane are visible to the next one."""
     if m.widths:
         raise Irregular
     _accumulate(m, exp.dests)
@@ -132,7 +132,7 @@ def _push(m: Evaluator, exp: ir.Push, pat: Sequence[ir.Param]) -> list[Data]:
 def over_space(
     m: Evaluator, dims: Sequence[tuple[Name, int]], thunk: levels.Thunk, ranks: list[int]
 ) -> list[Data]:
-    """The results of all lanes of a space, each an array of this level over the space."""
+    """Run all lanes of a space; each result is an array of this level over the space."""
     if not dims:
         return thunk()
     (name, width), rest = dims[0], dims[1:]
@@ -158,7 +158,7 @@ def _space_chunk(
 
 
 def _bounds(m: Evaluator, space: ir.SegSpace) -> list[tuple[Name, int]]:
-    """The space, in numbers. An empty one may have sizes that no lane would allow."""
+    """Evaluate a space's bounds. An empty one may have sizes that no lane would allow."""
     found = [(name, m.size(bound)) for name, bound in space.dims]
     if any(width == 0 for _, width in found):
         return [(name, max(width, 0)) for name, width in found]
@@ -167,7 +167,7 @@ def _bounds(m: Evaluator, space: ir.SegSpace) -> list[tuple[Name, int]]:
 
 
 class _Kernel:
-    """The body of a kernel as a function of lanes, and what its results are."""
+    """The body of a kernel as a function of lanes, with its results."""
 
     def __init__(self, m: Evaluator, body: ir.KernelBody) -> None:
         self.m = m
@@ -183,7 +183,7 @@ class _Kernel:
                 self.ranks += [0] * len(at) + [levels.rank_of(kind) - len(at)]
 
     def run(self) -> list[Data]:
-        """The flattened results of the lanes at the current level."""
+        """Return the flattened results of the lanes at the current level."""
         m = self.m
         m.stms(self.body.stms)
         found: list[Data] = []
@@ -200,7 +200,7 @@ class _Kernel:
         return found
 
     def finish(self, values: list[Data], deep: int, skip: int = 0) -> list[Data]:
-        """The statement's results from the values of all lanes, after the first `skip`."""
+        """Return the statement's results from the values of all lanes, after the first `skip`."""
         m = self.m
         at = 0
         out: list[Data] = []
@@ -222,14 +222,14 @@ class _Kernel:
 
 
 def _over(m: Evaluator, data: Data, own: int, deep: int) -> Data:
-    """An array over `deep` dimensions of lanes, with all levels' dimensions."""
+    """Give an array over `deep` dimensions of lanes all levels' dimensions."""
     if not m.level or data.ndim > own + deep:
         return data
     return data.reshape((1,) * m.level + data.shape)
 
 
 def _all_lanes(m: Evaluator, space: ir.SegSpace, kernel: _Kernel) -> list[Data]:
-    """All lanes of a space, one at a time if they cannot be done together."""
+    """Run all lanes of a space, one at a time if they are irregular."""
     dims = _bounds(m, space)
     if 0 in (width for _, width in dims):
         return _no_lanes(m, kernel, [width for _, width in dims])
@@ -257,7 +257,7 @@ def _stacked(column: list[Data], shape: list[int]) -> Data:
 
 
 def _no_lanes(m: Evaluator, kernel: _Kernel, widths: list[int]) -> list[Data]:
-    """Arrays over an empty space; writes have no indices."""
+    """Return arrays over an empty space; writes have no indices."""
     found: list[Data] = []
     for result, kind in zip(kernel.body.results, kernel.body.returns, strict=True):
         if not isinstance(result, ir.Write):
@@ -289,7 +289,7 @@ def _segscan(m: Evaluator, exp: ir.SegScan, pat: Sequence[ir.Param]) -> list[Dat
 
 
 def _seg_fold(m: Evaluator, exp: ir.SegFold, scan: bool) -> list[Data]:
-    """Folds along the last dimension of a space, in all lanes of the others together."""
+    """Fold along the last dimension of a space, in all lanes of the others together."""
     kernel = _Kernel(m, exp.body)
     carried = sum(len(op.neutral) for op in exp.ops)
     dims = _bounds(m, exp.space)
@@ -334,7 +334,7 @@ def _fold_rows(
 
 
 def _levels(m: Evaluator, widths: list[int], thunk: levels.Thunk, ranks: list[int]) -> list[Data]:
-    """What `thunk` gives inside of some more levels, as arrays of this level."""
+    """Call `thunk` some levels deeper, and return its results as arrays of this level."""
     if not widths:
         return thunk()
     deeper = [rank + len(widths) - 1 for rank in ranks]

@@ -1,8 +1,8 @@
-"""What a run reads and writes, and the race check (thesis 4.4.2, figure 4.9).
+"""Trace the reads and writes of a run, with a race check (thesis 4.4.2, figure 4.9).
 
-A cell that one thread of a kernel writes must not be touched by another. Threads run in
-order here, so it is enough to remember each cell's first reader and last writer. Writes to computed
-indices and histograms may meet one another: the language says what happens then.
+A cell that one thread of a kernel writes must not be touched by another. Threads run in order here,
+so it is enough to keep each cell's first reader and last writer. Writes to computed indices and
+histograms may write to one cell: the language defines the result.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Thread = tuple[int, ...]
 """A thread of a kernel: its index in the kernel's space."""
 
 DETAIL = 4096
-"""At most so many accesses of a kernel are kept for drawing."""
+"""Accesses of a kernel that are kept for drawing, at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class CellAccess:
-    """One thread of a kernel touched one cell."""
+    """An access of one thread to one cell."""
 
     thread: Thread
     block: str
@@ -46,17 +46,17 @@ class KernelTrace:
 
 @dataclass(slots=True)
 class Trace:
-    """Everything that a run touched: per block (by name and number) the cells, and the kernels."""
+    """All accesses of a run: the cells per block (by name and number), and the kernels."""
 
     reads: dict[str, set[int]] = field(default_factory=dict)
     writes: dict[str, set[int]] = field(default_factory=dict)
     kernels: list[KernelTrace] = field(default_factory=list)
     allocated: int = 0
-    """Bytes allocated in all."""
+    """Bytes allocated, in total."""
 
 
 class Race(RuntimeError_):
-    """Two threads of a kernel met in a cell."""
+    """A data race: two threads of a kernel met in a cell."""
 
     cause = "race"
 
@@ -66,7 +66,7 @@ class Race(RuntimeError_):
 
 
 class RunningKernel:
-    """One kernel while it runs: who touched what so far."""
+    """A running kernel, with the readers and writers of cells so far."""
 
     __slots__ = ("prov", "readers", "record", "thread", "writers")
 
@@ -75,11 +75,11 @@ class RunningKernel:
         self.prov = prov
         self.thread: Thread = ()
         self.readers: defaultdict[str, dict[int, Thread]] = defaultdict(dict)
-        """Of each block and cell the first one, and of writers the last."""
+        """By block and cell: the first reader; `writers` has the last writer."""
         self.writers: defaultdict[str, dict[int, tuple[Thread, bool]]] = defaultdict(dict)
 
     def read(self, block: str, cells: Sequence[int]) -> None:
-        """The current thread reads cells."""
+        """Record a read by the current thread."""
         thread, readers, writers = self.thread, self.readers[block], self.writers[block]
         for cell in cells:
             writer = writers.get(cell)
@@ -89,7 +89,7 @@ class RunningKernel:
         self._keep(block, cells, False)
 
     def write(self, block: str, cells: Sequence[int], meeting: bool) -> None:
-        """The current thread writes cells; `meeting`: others may as well, in the same way."""
+        """Record a write; `meeting` allows concurrent writes to the same cell."""
         thread, readers, writers = self.thread, self.readers[block], self.writers[block]
         mine = thread, meeting
         for cell in cells:

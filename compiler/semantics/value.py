@@ -1,8 +1,8 @@
-"""What programs mean, by the letter: one number at a time, one thread after the other.
+"""Reference semantics of programs: one number at a time, threads in order.
 
-This is the reference of all other semantics and back ends (thesis, 4.2 and figure 4.4), written to
-be read and believed. It takes no short cut, and is for small inputs; `interp.py` does the same much
-faster and is tested against it.
+This is the reference for all other semantics and back ends (thesis, 4.2 and figure 4.4), written to
+be read and checked by eye. It takes no short cut, and is for small inputs; `interp.py` does the
+same much faster and is tested against it.
 
 - A scalar is a NumPy scalar; operators are those of `ir/scalar.py`. An array is its shape and its
   elements. Values do not change: an update makes another array, and consumption means nothing.
@@ -10,7 +10,7 @@ faster and is tested against it.
   begin with the neutral element. Of two writes to one element the later one stays.
 - Blocks have no value, and index functions are not looked at (thesis, figure 4.7).
 
-Beyond what a program of the right types can show, three things are checked: that every array has
+Beyond the errors that a well-typed program can have, three things are checked: that every array has
 the shape that its type says, that rows have one shape, and that no element of a `scratch` array is
 read before it is written. They fail with `CompilerBug`.
 """
@@ -68,9 +68,9 @@ def run(
     thresholds: Mapping[str, int] | None = None,
     watch: Watch | None = None,
 ) -> list[Value]:
-    """Run an entry point on external values; the results in order, without existential sizes.
+    """Run an entry point on external values; return results in order, without existential sizes.
 
-    `watch` is told of each call: which function, its arguments, and where the call stands.
+    `watch` gets each call: the function, its arguments, and the provenance of the call.
 
     Raises UsageError if the arguments do not fit, and RuntimeError_ if the run fails.
     """
@@ -80,7 +80,7 @@ def run(
 
 
 def execute(machine: Interpreter, fun: ir.Function, args: Sequence[Value]) -> list[Value]:
-    """The results of an entry point on a machine that has run nothing yet; as `run`."""
+    """Run an entry point on a fresh machine; like `run`."""
     given = entry_points.bind(fun, args)
     with running(machine):
         machine.bind(fun.params, [_inward(given.get(param.name)) for param in fun.params])
@@ -90,7 +90,7 @@ def execute(machine: Interpreter, fun: ir.Function, args: Sequence[Value]) -> li
 
 
 def derived(around: Watched, exp: ir.Derivative, known: Mapping[Name, Value]) -> list[Value]:
-    """What a derivative gives in a run on another machine, which knows these names."""
+    """Evaluate a derivative for another interpreter, with the values of free names."""
     machine = Interpreter(ir.Prog(tuple(around.funs.values())), around.most_bytes, {})
     machine.prov = around.prov
     machine.env = {name: _inward(value) for name, value in known.items()}
@@ -130,14 +130,14 @@ class Interpreter(Watched):
         self.thresholds = thresholds
         self.watch: Watch | None = None
         self.levels = 0
-        """How many derivatives have been begun."""
+        """The number of derivatives begun."""
         self.deriving: list[Any] = []
-        """The derivatives at work, the innermost last."""
+        """The active derivatives, innermost last."""
 
     # --- names and statements ----------------------------------------------------------------
 
     def bind(self, params: Sequence[ir.Param], values: Sequence[Data]) -> None:
-        """Give names values from left to right: types may mention names before them."""
+        """Bind names to values from left to right: types may mention earlier names."""
         for param, value in zip(params, values, strict=True):
             self.env[param.name] = value
             if isinstance(param.type, ir.Array):
@@ -151,27 +151,27 @@ class Interpreter(Watched):
             raise CompilerBug(f"`{param.name}` has the shape {value.shape} and not {wanted}")
 
     def value(self, name: Name) -> Data:
-        """The value of a name."""
+        """Return the value of a name."""
         try:
             return self.env[name]
         except KeyError:
             raise CompilerBug(f"`{name}` has no value: not in scope") from None
 
     def operand(self, operand: ir.Operand) -> Data:
-        """The value of an operand."""
+        """Evaluate an operand."""
         return self.value(operand) if isinstance(operand, str) else self.se(operand)
 
     def body(self, body: ir.Body) -> Row:
-        """The results of a body."""
+        """Run a body and return its results."""
         self.stms(body.stms)
         return [self.operand(result) for result in body.results]
 
     def give(self, params: Sequence[ir.Param], args: Sequence[Data]) -> None:
-        """Give parameters their values."""
+        """Bind parameters to their arguments."""
         self.bind(params, args)
 
     def tell(self, fun: ir.Function, args: Row) -> None:
-        """Tell who watches calls of one."""
+        """Report a call to the watcher."""
         if self.watch:
             pairs = zip(args, fun.params, strict=True)
             self.watch(fun.name, [_outward(arg, param.type) for arg, param in pairs], self.prov)
@@ -188,14 +188,14 @@ class Interpreter(Watched):
             self.prov = before
 
     def apply(self, fn: ir.Lambda, args: Sequence[Data]) -> Row:
-        """The results of a lambda."""
+        """Apply a lambda."""
         self.bind(fn.params, args)
         return self.body(fn.body)
 
     # --- numbers -----------------------------------------------------------------------------
 
     def se(self, se: ir.SE) -> Data:
-        """The value of a scalar expression."""
+        """Evaluate a scalar expression."""
         match se:
             case ir.Lit(value, prim):
                 return DTYPE[prim].type(value)
@@ -219,11 +219,11 @@ class Interpreter(Watched):
                 return self.se(then if self.se(cond) else orelse)
 
     def size(self, poly: Poly) -> int:
-        """The value of a size, in 64-bit arithmetic."""
+        """Evaluate a size, in 64-bit arithmetic."""
         return signed(poly.evaluate({name: int(self.value(name)) for name in poly.names()}))
 
     def shape(self, sizes: Sequence[Poly], prim: Prim) -> tuple[int, ...]:
-        """The value of a shape, of which there can be an array."""
+        """Evaluate a shape, and check that such an array is allowed."""
         found = of_rows(self.size(size) for size in sizes)
         self.room(found, DTYPE[prim].itemsize)
         return found
@@ -233,7 +233,7 @@ class Interpreter(Watched):
     def selected(
         self, dims: Sequence[ir.DimIndex], shape: tuple[int, ...]
     ) -> tuple[list[int], list[Indices]]:
-        """What slices pick: the shape of it, and the index of every element in row-major order."""
+        """Return the shape of a slice, and the index of every element in row-major order."""
         counts = [[self.size(count) for count in dim.counts] for dim in dims]
         extents = list(of_rows(count for each in counts for count in each))
         self.room(extents, 1)
@@ -251,14 +251,14 @@ class Interpreter(Watched):
         return extents, list(product(*axes))
 
     def check_index(self, index: int, size: int) -> None:
-        """Fail unless an index is within bounds."""
+        """Raise an error unless an index is in bounds."""
         if not 0 <= index < size:
             raise self.error(f"Index {index} is out of bounds for size {size}.", "bounds")
 
     def gathered(self, shape: Sequence[int], values: Sequence[Data], kind: ir.Type) -> Data:
-        """The array over a shape whose parts are these, of that type; without dimensions the part.
+        """Build an array of parts over a shape; without dimensions return the part.
 
-        If there are none the type says how large they would be, as far as that is known.
+        If there are no parts, the type gives their size, as far as it is known.
         """
         if not shape:
             (value,) = values
@@ -278,21 +278,24 @@ class Interpreter(Watched):
         return shape
 
     def accumulate(self, names: Iterable[Name]) -> None:
-        """Let arrays be written to from now on: what they were is gone."""
+        """Replace arrays by copies that may be written to; the old values are lost."""
         for name in names:
             self.env[name] = fresh(self.value(name))
 
     # --- rows of parallel operators ----------------------------------------------------------
 
     def rows(self, width: Poly, fn: ir.Lambda, arrays: Sequence[Name]) -> list[Row]:
-        """The results of a lambda for every row."""
+        """Apply a lambda to every row."""
         count = self.size(width)
         self.room((count,), 1)
         sources = [self.value(name) for name in arrays]
         return [self.apply(fn, [part(data, (i,)) for data in sources]) for i in range(count)]
 
     def widths(self, exp: ir.SegOp) -> list[int]:
-        """The extents of a space. An empty one may have sizes that no thread would allow."""
+        """Evaluate the extents of a space.
+
+        An empty one may have sizes that no thread would allow.
+        """
         found = [self.size(bound) for _, bound in exp.space.dims]
         if 0 in found:
             return [max(width, 0) for width in found]
@@ -300,7 +303,7 @@ class Interpreter(Watched):
         return found
 
     def threads(self, exp: ir.SegOp, widths: Sequence[int]) -> list[Row]:
-        """What a kernel's body gives in every thread; for a `Write` its (index, value) pairs."""
+        """Run a kernel's body in every thread; a `Write` gives (index, value) pairs."""
         found: list[Row] = []
         for index in all_indices(widths):
             for (name, _), i in zip(exp.space.dims, index, strict=True):
@@ -317,7 +320,7 @@ class Interpreter(Watched):
         ]
 
     def kept(self, widths: Sequence[int], rows: list[Row], body: ir.KernelBody, skip: int) -> Row:
-        """The results of a kernel after the first `skip`, from what its threads gave."""
+        """Build the results of a kernel after the first `skip` from those of its threads."""
         out: Row = []
         for k, (result, kind) in enumerate(zip(body.results, body.returns, strict=True)):
             if k < skip:
@@ -333,11 +336,11 @@ class Interpreter(Watched):
     # --- folds -------------------------------------------------------------------------------
 
     def neutral(self, ops: Sequence[ir.Operator]) -> Row:
-        """The neutral elements of some operators."""
+        """Evaluate the neutral elements of operators."""
         return [self.operand(value) for op in ops for value in op.neutral]
 
     def prefixes(self, ops: Sequence[ir.Operator], rows: Sequence[Row]) -> list[Row]:
-        """What has been folded after each row, from left to right."""
+        """Return the fold after each row, from left to right."""
         found: list[Row] = []
         state = self.neutral(ops)
         for row in rows:
@@ -350,11 +353,11 @@ class Interpreter(Watched):
         return found
 
     def folded(self, ops: Sequence[ir.Operator], rows: Sequence[Row]) -> Row:
-        """What has been folded after all rows."""
+        """Fold all rows."""
         return self.prefixes(ops, rows)[-1] if rows else self.neutral(ops)
 
     def combined(self, ops: Sequence[ir.HistOp], before: list[Indices], rows: list[Row]) -> Row:
-        """Destinations with what rows give combined into them, in order.
+        """Combine the values of rows into destinations, in order.
 
         A row has for each operator its indices, which stand after those in `before`, then its
         values. Indices outside are ignored.
@@ -378,7 +381,7 @@ class Interpreter(Watched):
 
 
 def written(dest: Elements, writes: Sequence[tuple[Indices, Data]]) -> Elements:
-    """An array after writes, in order; indices outside are ignored."""
+    """Write values into a copy of an array, in order; indices out of bounds are ignored."""
     result = fresh(dest)
     for at, value in writes:
         if inside(at, dest.shape):
@@ -629,7 +632,7 @@ def _segmap(m: Interpreter, exp: ir.SegMap, pat: Sequence[ir.Param]) -> Row:
 
 
 def _segments(widths: list[int], rows: list[Row]) -> list[list[Row]]:
-    """The rows of each index of the outer dimensions, along the last one."""
+    """Group rows by the index of the outer dimensions."""
     last = widths[-1]
     return [rows[k * last : (k + 1) * last] for k in range(prod(widths[:-1]))]
 

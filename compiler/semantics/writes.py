@@ -1,6 +1,6 @@
-"""Writes to computed indices in the reference interpreter: scatters and histograms.
+"""Writes to computed indices in the fast interpreter: scatters and histograms.
 
-Of two values for one element a scatter keeps the last, and a histogram combines them in order.
+For two values of one element a scatter keeps the last, and a histogram combines them in order.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from compiler.semantics.levels import rank_of
 
 
 def written(m: Evaluator, dest: Data, rank: int, at: list[Data], value: Data, deep: int) -> Data:
-    """`dest` (of this level, with `rank` dimensions) with values at indices.
+    """Return `dest` (of this level, with `rank` dimensions) with values written at indices.
 
-    Indices and values have `deep` more dimensions of lanes than the levels here. Those outside
-    of the array, and lanes that the mask leaves out, are ignored. Of two values for one element the
-    last stays.
+    Indices and values have `deep` more dimensions of lanes than the levels here. Indices outside
+    the array, and masked lanes, are ignored. Of two values for one element the last stays.
     """
     level, mask = m.level, deeper(m, deep)
     own = rank - len(at)
@@ -50,14 +49,14 @@ def written(m: Evaluator, dest: Data, rank: int, at: list[Data], value: Data, de
 
 
 def deeper(m: Evaluator, deep: int) -> Mask:
-    """The mask with dimensions for further levels."""
+    """Extend the mask by dimensions for further levels."""
     return None if m.mask is None else m.mask.reshape(m.mask.shape + (1,) * deep)
 
 
 def combined(
     m: Evaluator, op: HistOp, index: list[Data], parts: list[Data], deep: int, first: int = 0
 ) -> list[Data]:
-    """The destinations with values combined into their elements.
+    """Return the destinations with values combined into their elements.
 
     The last `deep` dimensions of indices and parts are lanes; the destinations' dimensions before
     the indexed ones (`first` of them) are the lanes' own first dimensions.

@@ -1,1 +1,1 @@
-"""Test blocks of programs: what they say, the values that they name, and what differs."""
+"""Test blocks of programs: parse them, make their values, run them, compare results."""

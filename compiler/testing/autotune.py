@@ -1,8 +1,8 @@
-"""`stridescope autotune`: the thresholds with which the data sets of a program's tests run fastest.
+"""`stridescope autotune`: find the thresholds with which a program's tests run fastest.
 
-`tune.py` chooses what is run. The program is compiled once, as C that is given its thresholds when
-it runs and tells what they were compared with (`codegen/c/tuned.py`), or its times on a GPU are
-foretold (`foretold.py`).
+`tune.py` chooses the runs. The program is compiled once, as C that reads its thresholds when it
+runs and reports the amounts compared with them (`codegen/c/tuned.py`), or its times on a GPU are
+predicted (`foretold.py`).
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ from compiler.testing.tune import (
 )
 
 CLOSE = 0.02
-"""Times that differ by less than this part are the same."""
+"""Relative difference below which times count as equal."""
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class TuningReport:
-    """What tuning has come to, with the times by the usual thresholds and by the chosen ones."""
+    """The result of tuning, with times under the default and the chosen thresholds."""
 
     found: Tuned
     data_sets: tuple[TuningInput, ...]
@@ -59,7 +59,7 @@ class TuningReport:
 
     @property
     def warnings(self) -> list[str]:
-        """Where tuning has made the program slower, and what speaks against the assumption."""
+        """Warn of data sets that became slower, and of violations of the assumption."""
         pairs = zip(self.data_sets, self.before, self.after, strict=True)
         slower = [
             f"{one.name} takes {after / before:.2f} times as long as with the usual thresholds"
@@ -71,7 +71,7 @@ class TuningReport:
 
 
 class _Program:
-    """A program that is compiled to C once for all thresholds."""
+    """A program compiled to C once for all thresholds."""
 
     def __init__(self, asked: OfProgram, how: Measuring) -> None:
         if missing := runner.why_not():
@@ -93,7 +93,10 @@ class _Program:
         self._times: dict[tuple[str, tuple[int, ...]], tuple[float, ...]] = {}
 
     def outcome(self, on: TuningInput, thresholds: Mapping[str, int]) -> Outcome:
-        """The time with thresholds, by all runs so far; a version that fails takes for ever."""
+        """Return the time under thresholds, over all runs so far.
+
+        Infinite for a version that fails.
+        """
         try:
             return self._measured(on, thresholds)
         except CompileError as error:
@@ -121,9 +124,9 @@ class _Program:
 def autotune(
     path: Path, options: Options, how: Measuring, say: Say, device: DataSheet | None = None
 ) -> TuningReport | None:
-    """Tune a program on its data sets; None if it has no thresholds.
+    """Tune a program on its data sets; return None if it has no thresholds.
 
-    By times of C that are measured, or by those that are foretold for a device.
+    It uses measured times of C, or predicted ones of a device.
 
     Errors: `UsageError` where no test has an input, and those of the program.
     """
@@ -154,7 +157,7 @@ def autotune(
 
 
 def tuning_inputs(asked: OfProgram, path: Path, how: Measuring) -> list[TuningInput]:
-    """The inputs of the tests, in their order."""
+    """Return the inputs of the tests, in order."""
     spec = cases.spec(asked.source)
     found: list[TuningInput] = []
     for trial in spec.cases:
@@ -168,9 +171,9 @@ def tuning_inputs(asked: OfProgram, path: Path, how: Measuring) -> list[TuningIn
 
 
 def write(path: Path, found: Tuned) -> None:
-    """Write the chosen values in the form `name=value`; other lines of the file stay.
+    """Write the chosen values as `name=value`; keep other lines of the file.
 
-    Errors: `UsageError` where it cannot be written, and those of a file that is no such one.
+    Errors: `UsageError` where it cannot be written, and those of a malformed file.
     """
     values = {**(values_in(path) if path.is_file() else {}), **found.values}
     try:
@@ -180,12 +183,12 @@ def write(path: Path, found: Tuned) -> None:
 
 
 def tuning_of(path: Path) -> Path:
-    """The file of tuning parameters that belongs to a program."""
+    """Return the path of a program's tuning file."""
     return Path(f"{path}{ENDING}")
 
 
 def told(report: TuningReport) -> list[str]:
-    """What was found, line by line."""
+    """Format the result as lines of text."""
     lines: list[str] = []
     found = report.found
     for name, value in found.values.items():
@@ -216,5 +219,5 @@ def _many(count: int, what: str) -> str:
 
 
 def measuring(entry: str, seconds: float, runs: int | None, deadline: float) -> Measuring:
-    """How each choice of thresholds is measured."""
+    """Return the settings by which each choice of thresholds is measured."""
     return replace(Measuring(), entry=entry, seconds=seconds, runs=runs, deadline=deadline)

@@ -1,7 +1,7 @@
-"""Reads the test blocks of a program, the comments that begin with `-- ==`.
+"""Parse the test blocks of a program, the comments that begin with `-- ==`.
 
-A block holds cases: for one or several entry points an input and what it gives. A program whose
-only block is `error: REGEX` must be refused. `docs/testing.md` has the notation.
+A block holds cases: for one or several entry points an input and its results. A program whose only
+block is `error: REGEX` must be refused. `docs/testing.md` has the notation.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from compiler.base.spans import NOWHERE, Span, span_at
 
 Kind = Literal["run", "refused", "warning", "structure", "property", "compiles"]
 Load = Callable[[str], bytes]
-"""Reads a file beside the program: its path from there. Raises UsageError."""
+"""Reads a file beside the program by its relative path. Raises UsageError."""
 Form = Literal["values", "file", "random", "script", "script file"]
 PIPELINES = ("gpu-mem", "gpu", "mc-mem", "mc", "seq-mem", "internalised")
-"""What `structure` may name; without a name it is the program before kernels."""
+"""Pipelines that `structure` can name; without a name it is the program before kernels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Values as a block names them: `text` is what stands between braces, or a path."""
+    """Values in a block: `text` is the content of the braces, or a path."""
 
     form: Form
     text: str
     span: Span
-    """From the first character of the text."""
+    """The span from the first character of the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One thing to be tested.
+    """A test case.
 
-    `run`: the entry point on `input` gives `output`, what the reference interpreter gives (`auto`),
-    or fails with a message in which `regex` is found (`error`). `refused` and `warning`: the
-    compiler says something in which `regex` is found. `structure`: the program of a pipeline has so
-    many nodes of each kind. `property`: the entry point gives true for whatever it is given.
+    `run`: the entry point on `input` gives `output`, or the reference interpreter's results
+    (`auto`), or fails with a message in which `regex` is found (`error`). `refused` and `warning`:
+    the compiler's message contains `regex`. `structure`: the program of a pipeline has so many
+    nodes of each kind. `property`: the entry point gives true for every input.
     """
 
     kind: Kind
@@ -58,20 +58,20 @@ class Trial:
 
     @property
     def said(self) -> str:
-        """What a report calls it."""
+        """Return its name in a report."""
         return f"{self.entry}, {self.name}" if self.kind in ("run", "property") else self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """What the blocks of a program say; `tags` are those of the program."""
+    """The cases of all blocks; `tags` are those of the program."""
 
     cases: tuple[Trial, ...]
     tags: frozenset[str]
 
 
 _BLOCK = re.compile(r"^-- ==(?!=).*(?:\n|\Z)(?:^--(?! ==(?!=)).*(?:\n|\Z))*", re.MULTILINE)
-"""A block may begin on the line of its sign; a rule of more such signs is none."""
+"""A block may begin on the line of its marker; a line of further `=` is none."""
 _START = re.compile(r"^--", re.MULTILINE)
 _SPACE = re.compile(r"\s*")
 _WORD = re.compile(r"[\w-]+")
@@ -85,7 +85,7 @@ _NO_COLON = {"error": "error:", "entry": "entry:", "warning": "warning:", "prope
 
 
 def read(source: str) -> Blocks:
-    """All cases of a program. Raises InputError with the place in the text."""
+    """Parse all cases of a program. Raises InputError with the place in the text."""
     blocks = list(_BLOCK.finditer(source))
     readers = [_Reader(source, found.start(), found.end()) for found in blocks]
     by_block = [list(reader.cases()) for reader in readers]
@@ -108,7 +108,7 @@ def read(source: str) -> Blocks:
 
 
 def _check_names(cases: list[Trial]) -> None:
-    """Refuse two tests of one name in a block."""
+    """Raise an error for two tests of one name in a block."""
     known: set[tuple[str, str]] = set()
     for case in cases:
         if case.kind == "run" and (case.entry, case.name) in known and case.name[:1] != "#":
@@ -121,7 +121,10 @@ def _check_names(cases: list[Trial]) -> None:
 
 
 class _Reader:
-    """A position in a block; comment signs are blanks, so that offsets are those of the program."""
+    """A position in a block.
+
+    Comment markers are blanked out, so offsets are those of the program.
+    """
 
     def __init__(self, source: str, start: int, end: int) -> None:
         self.source = source
@@ -134,7 +137,7 @@ class _Reader:
     # --- words -------------------------------------------------------------------------------
 
     def wrong(self, message: str, hint: str, at: int | None = None) -> InputError:
-        """What is said of something here, or at an offset."""
+        """Make an error here, or at an offset."""
         place = span_at(self.source, self.at if at is None else at)
         return InputError(message, place, hint)
 
@@ -143,7 +146,7 @@ class _Reader:
         self.at = found.end() if found else self.at
 
     def accept(self, word: str) -> bool:
-        """Whether that stands here; then go behind it."""
+        """Consume a word if it is next; return True if so."""
         self.skip()
         end = self.at + len(word)
         whole = not word[-1].isalnum() or not (self.text[end : end + 1] or " ").isalnum()
@@ -153,7 +156,7 @@ class _Reader:
         return True
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """The pattern behind white space, if it is there; then go behind it."""
+        """Match a pattern behind white space and consume it; return the match."""
         self.skip()
         found = pattern.match(self.text, self.at)
         if found:
@@ -161,19 +164,19 @@ class _Reader:
         return found
 
     def found(self) -> str:
-        """What stands here, for an error."""
+        """Describe the next word for an error."""
         self.skip()
         word = re.match(r"\S+", self.text[self.at : self.at + 40])
         return f"`{word[0]}`" if word else "the end of the block"
 
     def rest(self) -> str:
-        """The rest of the line."""
+        """Consume the rest of the line."""
         found = _REST.match(self.text, self.at)
         self.at = found.end() if found else self.at
         return found[0].strip() if found else ""
 
     def braces(self, what: str) -> tuple[str, Span]:
-        """What stands between braces, which may nest, and where it begins."""
+        """Parse nested braces; return their content and its place."""
         start = self.at
         if not self.accept("{"):
             raise self.wrong(f"Expected `{{` with {what}, found {self.found()}.", "Write `{ .. }`.")
@@ -203,7 +206,7 @@ class _Reader:
     # --- the block ---------------------------------------------------------------------------
 
     def cases(self) -> Iterator[Trial]:
-        """All cases of the block."""
+        """Parse all cases of the block."""
         entries = ["main"]
         while True:
             self.skip()
@@ -248,7 +251,7 @@ class _Reader:
         return Trial("structure", place, name, pipeline=pipeline, counts=tuple(counts))
 
     def run(self, place: Span) -> Trial:
-        """`["name"] tags.. input .. [output .. | auto output | error: ..]`."""
+        """Parse `["name"] tags.. input .. [output .. | auto output | error: ..]`."""
         begin = self.at
         quoted = self.match(_STRING)
         tags: list[str] = []
@@ -276,7 +279,7 @@ class _Reader:
         return case
 
     def no_case(self, word: str) -> InputError:
-        """What to say of something that begins no case, or of a word in it."""
+        """Make the error for a word that begins no case, or is misplaced in one."""
         if word in _NO_COLON:
             return self.wrong(f"Expected `{_NO_COLON[word]}` here.", "There is a colon behind it.")
         if word:
@@ -289,7 +292,7 @@ class _Reader:
         )
 
     def data(self, form: Form) -> Data:
-        """What follows `input` or `output`."""
+        """Parse the data behind `input` or `output`."""
         if self.accept("@"):
             if form == "random":
                 hint = "Write them between braces: `random input { [10]i32 }`."
@@ -304,7 +307,7 @@ class _Reader:
         return Data(form, text, place)
 
     def name(self, given: Data) -> str:
-        """What a data set is called that has no name, as in Futhark."""
+        """Return the name of a data set without a name, as in Futhark."""
         if given.form in ("file", "script file"):
             return given.text.removesuffix(".gz")
         text = " ".join(given.text.split())
@@ -315,7 +318,7 @@ class _Reader:
 
 
 def place_in(data: Data, span: Span) -> Span:
-    """The place in the program of a place in the text of a block's values."""
+    """Convert a place in a block's values to one in the program."""
     if span.line <= 0:
         return NOWHERE
     column = data.span.col - 1 if span.line == 1 else 0

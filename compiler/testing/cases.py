@@ -1,4 +1,4 @@
-"""Runs the tests in a program's comments, and says what became of each."""
+"""Run the tests in a program's comments, and report each outcome."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ PIPELINES = {
     "mc": ("flat", "c"),
     "mc-mem": ("merged", "c"),
 }
-"""The stage, and its target, that shows a program as Futhark's pipeline of that name does."""
+"""By name of Futhark's pipeline, the stage (and its target) that corresponds to it."""
 _LONGEST = 200
-"""Characters of a value that a sentence shows."""
+"""Characters of a value shown in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How tests are run: on a back end, or at a stage by `ref`, each run within so many seconds.
+    """Settings of test runs: a back end, or a stage for `ref`, and seconds per run.
 
-    `load` reads a file beside the program. `any_words`: an error counts whatever its message says.
+    `load` reads a file beside the program. `any_words`: accept errors with any message.
     """
 
     backend: str = "c"
@@ -67,20 +67,20 @@ class Manner:
 
 @lru_cache(maxsize=16)
 def spec(source: str) -> Blocks:
-    """What the blocks of a program say. Raises InputError for one that is malformed."""
+    """Parse the blocks of a program. Raises InputError for a malformed one."""
     return read(source)
 
 
 @answers(tests.TESTS)
 def listed(asked: tests.TestsRequest) -> tests.TestsAnswer:
-    """The tests of a program, whether it is right or not."""
+    """List the tests of a program, even if it has errors."""
     found = spec(asked.source)
     cases = [described(number, case) for number, case in enumerate(found.cases)]
     return {"ok": True, "tags": sorted(found.tags), "cases": cases}
 
 
 def described(number: int, case: Trial) -> tests.TestCase:
-    """A test as others see it."""
+    """Describe a test as plain data."""
     return {
         "number": number,
         "kind": case.kind,
@@ -93,9 +93,9 @@ def described(number: int, case: Trial) -> tests.TestCase:
 
 @answers(tests.TEST)
 def one(asked: tests.TestRequest) -> tests.TestAnswer:
-    """What becomes of one test; files of values are those among the program's.
+    """Run one test; files of values are among the program's.
 
-    Errors: `UsageError` where there is no test of that number.
+    Errors: `UsageError` for an unknown test.
     """
     cases = spec(asked.source).cases
     if asked.case >= len(cases):
@@ -105,7 +105,7 @@ def one(asked: tests.TestRequest) -> tests.TestAnswer:
 
 
 def among(asked: OfProgram) -> Load:
-    """Reads what is among a program's files."""
+    """Return a reader of the program's files."""
 
     def load(path: str) -> bytes:
         folder = PurePosixPath(asked.main).parent
@@ -121,11 +121,11 @@ def among(asked: OfProgram) -> Load:
 
 
 class _Missing(UsageError):
-    """A file that a test needs is not here."""
+    """A file that a test needs is missing."""
 
 
 def skipped(tags: frozenset[str], backend: str) -> str:
-    """Why a test with these tags is not meant to run on that back end, or nothing."""
+    """Return why tests with these tags are skipped on a back end, or ""."""
     for tag in ("disable", "notest", f"no_{backend}"):
         if tag in tags:
             return f"It has the tag `{tag}`."
@@ -135,7 +135,7 @@ def skipped(tags: frozenset[str], backend: str) -> str:
 
 
 def run(asked: OfProgram, number: int, manner: Manner) -> Tested:
-    """What becomes of a test; errors are part of it."""
+    """Run a test; errors become its outcome."""
     found = spec(asked.source)
     case = found.cases[number]
     if why := skipped(found.tags | case.tags, manner.backend):
@@ -153,7 +153,7 @@ def _tested(number: int, outcome: Outcome, because: str = "") -> Tested:
 
 
 def ended(number: int, error: CompileError, asked: OfProgram) -> Tested:
-    """A test that an error ended, which was not expected."""
+    """Return the outcome of a test with an unexpected error."""
     problem = error_json(error, asked.source, asked.files)
     return {**_tested(number, "failed", error.message), "error": problem}
 
@@ -161,7 +161,7 @@ def ended(number: int, error: CompileError, asked: OfProgram) -> Tested:
 def _matching(
     number: int, case: Trial, error: CompileError, asked: OfProgram, manner: Manner
 ) -> Tested:
-    """A test that an error ended, as was expected, if it has the right words."""
+    """Return the outcome of a test with an expected error; it passes if the message matches."""
     said = "\n".join(one.render(asked.source, asked.files) for one in (error, *error.others))
     if manner.any_words or re.search(case.regex, said, re.DOTALL):
         return _tested(number, "passed")
@@ -249,7 +249,7 @@ def _property(asked: OfProgram, case: Trial, manner: Manner) -> Tested:
 
 
 def _numbers(args: list[Value | int], kinds: tuple[Type, ...]) -> list[Value]:
-    """Arguments with plain numbers of the types of the parameters, counted from the last one."""
+    """Convert plain numbers to the types of the last parameters."""
     of = [None] * (len(args) - len(kinds)) + list(kinds[-len(args) :])
     return [
         DTYPE[kind.prim if isinstance(kind, PrimT) else "i64"].type(arg)
@@ -300,7 +300,7 @@ _KINDS: Mapping[str, Callable[[OfProgram, Trial, Manner], Tested]] = {
 
 
 def prepared(asked: OfProgram, case: Trial, manner: Manner) -> list[Value]:
-    """The inputs of a test. Raises what is wrong with these."""
+    """Make the inputs of a test. Raises their errors."""
     of = api.outside(asked, case.entry)
     load = manner.load or among(asked)
     data = case.input
@@ -318,7 +318,7 @@ def prepared(asked: OfProgram, case: Trial, manner: Manner) -> list[Value]:
 
 
 def scripted(asked: OfProgram, name: str, data: Data, manner: Manner, load: Load) -> list[Value]:
-    """The inputs that a script makes."""
+    """Evaluate a script for its inputs."""
     known = callees(asked, name, manner)
     if data.form == "script file":
         text = load(data.text).decode("utf-8", errors="replace")
@@ -327,7 +327,7 @@ def scripted(asked: OfProgram, name: str, data: Data, manner: Manner, load: Load
 
 
 def callees(asked: OfProgram, name: str, manner: Manner) -> dict[str, Callee]:
-    """The entry points of a program, beside the one of that name, as scripts call them."""
+    """Return the entry points of a program that scripts can call."""
     return {
         one: _callee(asked, definition, manner)
         for one, definition in _definitions(asked, name).items()
@@ -335,13 +335,13 @@ def callees(asked: OfProgram, name: str, manner: Manner) -> dict[str, Callee]:
 
 
 def _definitions(asked: OfProgram, name: str) -> dict[str, Def]:
-    """The entry points of a program, with types that have no parameters."""
+    """Return the entry points of a program, in monomorphic types."""
     prog: TypedProg = api.compilation(api.for_entry(asked, name)).result("mono").prog
     return {one.source_name: one for one in prog.defs if one.is_entry}
 
 
 def _callee(asked: OfProgram, definition: Def, manner: Manner) -> Callee:
-    """An entry point as scripts call it, by the reference interpreter where the test runs there."""
+    """Return an entry point for scripts, run by the test's back end."""
     params = tuple(tuple(prim for prim, *_ in components(p.type)) for p in definition.params)
     kinds = parts(definition.ret)
 
@@ -358,7 +358,7 @@ def _callee(asked: OfProgram, definition: Def, manner: Manner) -> Callee:
 def run_on(
     asked: OfProgram, name: str, args: list[Value], manner: Manner, backend: str
 ) -> dict[str, Any]:
-    """As `api.run_values`."""
+    """Like `api.run_values`."""
     stage = manner.stage if backend == manner.backend else ""
     return api.run_values(asked, name, args, backend, stage, manner.seconds)
 
@@ -366,9 +366,9 @@ def run_on(
 def expectation(
     asked: OfProgram, case: Trial, args: list[Value], manner: Manner
 ) -> list[Value] | str | None:
-    """What a test should give; None for anything; a sentence where nobody can tell.
+    """Return expected results; None for any, a sentence if they cannot be computed.
 
-    `auto output` is what the reference interpreter gives, and C where that is tested itself.
+    `auto output` comes from the reference interpreter, or from C to test that one.
     """
     if case.output is not None:
         return wanted(case, api.outside(asked, case.entry), manner.load or among(asked))

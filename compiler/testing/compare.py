@@ -1,7 +1,7 @@
-"""Whether results are those that were expected, and where they first differ.
+"""Compare results with expected ones, and find the first difference.
 
-Numbers with a point are equal if they differ by 0.002 at most, or by 0.002 of the largest number
-that was expected in the same value if that is larger than 1. NaN equals NaN.
+Floating-point numbers are equal if they differ by 0.002 at most, or by 0.002 of the largest number
+expected in the same value if that is larger than 1. NaN equals NaN.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from compiler.protocol.tests import Difference
 
 TOLERANCE = 0.002
 _LONGEST = 200
-"""Characters of a value that a sentence shows."""
+"""Characters of a value shown in a sentence."""
 
 
 def same(found: Sequence[Value], expected: Sequence[Value]) -> bool:
-    """Whether there is no difference."""
+    """Return True if there is no difference."""
     return difference(found, expected) is None
 
 
 def difference(
     found: Sequence[Value], expected: Sequence[Value], kinds: Sequence[Type] = ()
 ) -> Difference | None:
-    """The first difference, if there is one, of values of these types or of their components."""
+    """Return the first difference of values of these types (or of plain components), or None."""
     if len(found) != len(expected):
         said = f"Expected {_count(expected)}, found {len(found)}."
         return {"says": said, "expected": _all(expected), "found": _all(found)}
@@ -45,7 +45,7 @@ def difference(
 
 
 def _plain(value: Value) -> Type:
-    """The type of a component by itself."""
+    """Return the type of a component by itself."""
     elem = PrimT(values.prim_of(value))
     return Array(tuple(map(SizeConst, value.shape)), elem) if value.ndim else elem
 
@@ -53,7 +53,7 @@ def _plain(value: Value) -> Type:
 def _of_value(
     kind: Type, found: Sequence[Value], expected: Sequence[Value], what: str, field: str
 ) -> Difference | None:
-    """The first difference of two values, which are a field of a result or all of it."""
+    """Return the first difference of two values, a result or a field of one."""
     if isinstance(kind, Record):
         inner = [of for _, of in kind.fields]
         parts = zip(kind.fields, divided(inner, found), divided(inner, expected), strict=True)
@@ -96,14 +96,14 @@ def _of_value(
 
 
 def _type(kind: Type, flat: Sequence[Value]) -> str:
-    """The type of a value with its sizes; that of its components, where these are not its own."""
+    """Describe the type of a value with its sizes, or the types of unexpected components."""
     if [values.prim_of(one) for one in flat] == [prim for prim, _, _ in components(kind)]:
         return type_texts([kind], flat)[0]
     return " ".join(map(values.type_text, flat))
 
 
 def _wrong(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Which elements differ, of values of one type and shape."""
+    """Return a mask of differing elements, of values of one type and shape."""
     if found.dtype.kind != "f":
         return np.asarray(found != expected)
     finite = expected[np.isfinite(expected)].astype(np.float64)

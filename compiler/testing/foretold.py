@@ -1,8 +1,8 @@
-"""Times that are foretold for a GPU: of tests, and of a program with other thresholds.
+"""Predict times on a GPU: of tests, and of a program under other thresholds.
 
-Nothing is run, so that no device has to be there. For tuning a program is compiled once, as CUDA
-whose thresholds are given when the host's part is followed, and that tells what they were compared
-with (`explain/predictions.py`).
+Nothing is run, so no device is needed. For tuning a program is compiled once, as CUDA whose host
+program reads its thresholds at prediction time, and reports the amounts compared with them
+(`explain/predictions.py`).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from compiler.testing.tune import Outcome, TuningInput, branches
 
 @answers(measurements.FORETELL)
 def foretell(asked: measurements.ForetellRequest) -> measurements.ForetellAnswer:
-    """What one test takes on the device whose times were compared with measured ones.
+    """Predict the time of one test on the device with measurements.
 
-    Errors: of the program, and `UsageError` where there is no such test.
+    Errors: of the program, and `UsageError` for an unknown test.
     """
     trials = cases.spec(asked.source).cases
     if asked.case >= len(trials):
@@ -49,7 +49,7 @@ def foretell(asked: measurements.ForetellRequest) -> measurements.ForetellAnswer
 
 
 def of_test(asked: OfProgram, entry: str, args: Sequence[Value]) -> EntryTime:
-    """What a run of an entry point takes there. Errors: of the program."""
+    """Predict the time of an entry point on that device. Errors: of the program."""
     work = api.compilation(api.for_entry(asked, entry, "cuda"))
     prog, text = work.result("kernels", "cuda").prog, work.result("cuda").text
     shapes, numbers = _extents(args)
@@ -62,13 +62,13 @@ def of_test(asked: OfProgram, entry: str, args: Sequence[Value]) -> EntryTime:
 def _extents(
     args: Sequence[Value],
 ) -> tuple[list[tuple[int, ...] | None], list[Value | None]]:
-    """The shapes of arrays, and the numbers in between."""
+    """Return the shapes of array arguments, and the numbers in between."""
     shapes = [np.shape(one) if np.ndim(one) else None for one in args]
     return shapes, [None if np.ndim(one) else one for one in args]
 
 
 class ForetoldProgram:
-    """A program whose times with thresholds are foretold for a device."""
+    """A program whose times under thresholds are predicted for a device."""
 
     def __init__(self, asked: OfProgram, sheet: DataSheet) -> None:
         work = api.compilation(asked)
@@ -88,7 +88,7 @@ class ForetoldProgram:
         """By data set, why its times may be far off."""
 
     def outcome(self, on: TuningInput, thresholds: Mapping[str, int]) -> Outcome:
-        """The foretold time in microseconds; a run that cannot be followed to its end fails."""
+        """Predict the time in microseconds; a run with data-dependent control flow fails."""
         chosen = {**self.usual, **thresholds}
         key = on.name, tuple(chosen.values())
         if key not in self._known:

@@ -1,4 +1,4 @@
-"""The values that a test names: written out, in files, random."""
+"""Make the values of a test: literal, from files, or random."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from compiler.testing.blocks import Data, Load, Trial, place_in
 _NUMBER = re.compile(r"[^\s\[]+")
 _RANDOM = re.compile(r"((?:\[\s*[0-9]+\s*\])*)\s*([iuf][0-9]+|bool)(?![\w.])")
 _LARGEST = 1 << 31
-"""Bytes of a random value; more than this is refused."""
+"""The largest random value, in bytes."""
 _LONGEST_DATA = 1 << 32
-"""Bytes of a file's values."""
+"""The largest file of values, in bytes."""
 
 
 def given(case: Trial, of: Outside, load: Load) -> list[Value]:
-    """The inputs of a case that no script makes; numbers without a type take the parameter's."""
+    """Return the inputs of a case without a script; untyped numbers take the parameter's type."""
     return [] if case.input is None else _written(case.input, partial(arguments, of), load)
 
 
 def wanted(case: Trial, of: Outside, load: Load) -> list[Value] | None:
-    """The outputs of a case as values, None where it does not say."""
+    """Return the expected outputs of a case, None if it has none."""
     return None if case.output is None else _written(case.output, partial(results, of), load)
 
 
 def _written(
     data: Data, values_in: Callable[[bytes | str], list[Value]], load: Load
 ) -> list[Value]:
-    """Values from a block; errors have their place in the program."""
+    """Parse values of a block; errors have their place in the program."""
     read = b""
     try:
         if data.form == "random":
@@ -62,7 +62,7 @@ def _written(
 
 
 def unpacked(data: bytes) -> bytes:
-    """What is in a file, also if it is packed with gzip. Raises InputError."""
+    """Return the content of a file, unpacked if it is gzip. Raises InputError."""
     if data[:2] != b"\x1f\x8b":
         return data
     try:
@@ -78,10 +78,10 @@ def unpacked(data: bytes) -> bytes:
 
 
 def random(text: str) -> list[Value]:
-    """A value for each type, such as `[10]f32`; a number stands for itself.
+    """Make a random value for each type, such as `[10]f32`; a number stands for itself.
 
     The same text gives the same values. Floats lie in [0, 1), integers in the range of their type.
-    Errors: `InputError` for what is no type.
+    Errors: `InputError` for a malformed type.
     """
     found: list[Value] = []
     rng = np.random.default_rng(zlib.crc32(" ".join(text.split()).encode()))

@@ -1,8 +1,7 @@
-"""How long a test of a program takes, with the spread of what was measured.
+"""Measure the time of a program's test, with its spread.
 
-Each test first has to give what it should. Then a run that does not count warms up, and runs are
-measured until the interval of the median is narrow. What is measured is the time inside of the
-program: neither compilation nor the way of values in and out.
+Each test must pass first. After one warm-up run, runs are measured until the interval of the median
+is narrow. This is the time inside the program, without compilation and the transfer of values.
 """
 
 from __future__ import annotations
@@ -24,23 +23,23 @@ from compiler.testing import cases
 from compiler.testing.blocks import Load, Trial
 
 LEAST_SECONDS = 0.5
-"""Runs are measured for so long at least."""
+"""Least total time of measured runs, in seconds."""
 LEAST_RUNS = 10
-"""So many runs are measured at least, where no number is given."""
+"""Least number of measured runs, unless a number is given."""
 NARROW = 0.02
-"""How wide the interval may be, as a part of the median."""
+"""Width of the interval, relative to the median, at which measuring stops."""
 _BATCH = 0.6
-"""Seconds of runs in one process, while they are not enough."""
+"""Seconds of runs per process, until they suffice."""
 _MOST = 20_000
-"""Runs in one process: the times of more would be too long an answer."""
+"""Runs per process: more times would make the answer too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measuring:
-    """How tests are measured: by so many runs, or as many as tell enough, and how long at most.
+    """Settings of measurements: number of runs or a stopping rule, and limits.
 
-    `deadline`: of each process that runs some of them. `converge`: until the interval is narrow,
-    where no number of runs is given.
+    `deadline`: seconds per process. `converge`: run until the interval is narrow,
+    unless a number of runs is given.
     """
 
     backend: str = "c"
@@ -58,9 +57,9 @@ class Measuring:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Times in microseconds, and the bytes that the program used at the worst moment.
+    """Times in microseconds, and the program's peak memory in bytes.
 
-    `rounded`: to what times were rounded where they were kept.
+    `rounded`: the precision of stored times.
     """
 
     times: tuple[float, ...]
@@ -69,19 +68,19 @@ class Measured:
 
     @property
     def median(self) -> float:
-        """Half of the runs took longer."""
+        """Return the median time."""
         return quantile(sorted(self.times), 0.5)
 
     @property
     def spread(self) -> float:
-        """The distance of the quartiles, as a part of the median."""
+        """Return the interquartile range, as a part of the median."""
         ordered = sorted(self.times)
         apart = quantile(ordered, 0.75) - quantile(ordered, 0.25)
         return apart / self.median if self.median else 0.0
 
     @property
     def interval(self) -> tuple[float, float]:
-        """In which the median lies with a probability of 95 %, whatever the distribution is."""
+        """Return the distribution-free 95 % confidence interval of the median."""
         ordered, count = sorted(self.times), len(self.times)
         reach = 1.96 * math.sqrt(count) / 2
         low = max(0, math.floor(count / 2 - reach))
@@ -90,13 +89,13 @@ class Measured:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether there is nothing to be learned from more runs."""
+        """Return True if more runs would not help."""
         low, high = self.interval
         return high - low <= max(NARROW * self.median, 0.1)
 
 
 def quantile(ordered: Sequence[float], part: float) -> float:
-    """The number below which that part of sorted numbers lies."""
+    """Return a quantile of sorted numbers, by linear interpolation."""
     at = part * (len(ordered) - 1)
     low = math.floor(at)
     high = min(low + 1, len(ordered) - 1)
@@ -106,7 +105,7 @@ def quantile(ordered: Sequence[float], part: float) -> float:
 def measure(
     asked: OfProgram, entry: str, args: list[Value], backend: str, how: Measuring
 ) -> Measured:
-    """The times of an entry point. Raises what a run raises."""
+    """Measure an entry point. Raises errors of the run."""
     back_end = BACK_ENDS[backend]
     if missing := back_end.missing():
         raise UsageError(missing)
@@ -116,7 +115,7 @@ def measure(
 
 
 def repeated(run: Callable[[int], RunResult], how: Measuring) -> Measured:
-    """The times of what `run` runs so many times in a row; the first of them warms up."""
+    """Measure batches of runs by `run`; the first run is a warm-up."""
     times: list[float] = []
     began, wanted, peak = time.monotonic(), 1, 0
     while True:
@@ -135,7 +134,7 @@ def repeated(run: Callable[[int], RunResult], how: Measuring) -> Measured:
 
 
 def _enough(found: Measured, how: Measuring) -> bool:
-    """Whether there are so many runs as are wanted, or as tell enough."""
+    """Return True if the runs suffice."""
     if how.runs is not None:
         return len(found.times) >= how.runs
     long = len(found.times) >= LEAST_RUNS and sum(found.times) >= LEAST_SECONDS * 1e6
@@ -144,7 +143,7 @@ def _enough(found: Measured, how: Measuring) -> bool:
 
 @answers(measurements.BENCH)
 def one(asked: measurements.BenchRequest) -> measurements.BenchAnswer:
-    """What one test takes; files of values are those among the program's. Errors: of the test."""
+    """Measure one test; files of values are among the program's. Errors: of the test."""
     trials = cases.spec(asked.source).cases
     if asked.case >= len(trials):
         raise UsageError(f"There is no test {asked.case}: the program has {len(trials)}.")
@@ -171,12 +170,12 @@ def one(asked: measurements.BenchRequest) -> measurements.BenchAnswer:
 
 
 def is_unfit(trial: Trial, tags: frozenset[str]) -> bool:
-    """Whether a test is not to be measured; `tags` are those of the program."""
+    """Return True for tests that are not measured; `tags` are those of the program."""
     return trial.kind != "run" or trial.error or "nobench" in tags | trial.tags
 
 
 def checked(asked: OfProgram, number: int, backend: str, load: Load, how: Measuring) -> Measured:
-    """What one test takes, which must give what it should. Raises what is wrong with it."""
+    """Measure a test after checking that it passes. Raises its errors."""
     manner = cases.Manner(backend, seconds=how.deadline, load=load)
     trial = cases.spec(asked.source).cases[number]
     args = cases.prepared(asked, trial, manner)

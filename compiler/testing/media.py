@@ -1,6 +1,6 @@
-"""Values as pictures, moving pictures and sounds, and back: PNG, GIF, WAV.
+"""Convert values to images, animations and sounds, and back: PNG, GIF, WAV.
 
-Pictures are arrays of two dimensions: of bool; of u8 or floats from 0 to 1, in grey; of u32 or i32,
+Images are arrays of two dimensions: of bool; of u8 or floats from 0 to 1, in grey; of u32 or i32,
 whose bytes are alpha, red, green and blue.
 """
 
@@ -19,24 +19,24 @@ from compiler.base.errors import InputError
 from compiler.ir.values import Value
 
 LARGEST = 1 << 26
-"""Pixels of a picture, and of all pictures of a moving one."""
+"""Pixels of an image, or of all images of an animation."""
 Array = npt.NDArray[Any]
 
 
 def _pillow() -> Any:
-    """The library for pictures, which nobody waits for who makes none."""
+    """Import the image library on first use."""
     return importlib.import_module("PIL.Image")
 
 
 def png(value: Value) -> bytes:
-    """A picture. Raises InputError for what is none."""
+    """Encode an image as PNG. Raises InputError for other values."""
     out = io.BytesIO()
     _picture(value).save(out, "PNG")
     return out.getvalue()
 
 
 def moving(frames: Sequence[Value], per_second: int, repeat: bool, form: str) -> bytes:
-    """Pictures one after the other, as APNG or GIF. Raises InputError."""
+    """Encode images as an animation, APNG or GIF. Raises InputError."""
     if not frames:
         raise InputError("A video has at least one picture.")
     if sum(frame.size for frame in frames) > LARGEST:
@@ -64,7 +64,7 @@ def _picture(value: Value) -> Any:
 
 
 def _bytes(value: Array) -> npt.NDArray[np.uint8]:
-    """Rows of grey values, or of red, green and blue."""
+    """Convert an image to rows of grey or RGB bytes."""
     match value.dtype.kind, value.dtype.itemsize:
         case "b", _:
             return value.astype(np.uint8) * np.uint8(255)
@@ -81,7 +81,7 @@ def _bytes(value: Array) -> npt.NDArray[np.uint8]:
 
 
 def pixels(data: bytes) -> Value:
-    """The picture in a file, as `[][]u32`. Raises InputError."""
+    """Decode an image file to `[][]u32`. Raises InputError."""
     library = _pillow()
     try:
         with library.open(io.BytesIO(data), formats=("PNG", "JPEG", "GIF", "BMP", "PPM")) as found:
@@ -95,7 +95,7 @@ def pixels(data: bytes) -> Value:
 
 
 def wav(value: Value, rate: int) -> bytes:
-    """A sound: samples, or an array of samples for each channel. Raises InputError."""
+    """Encode samples, or an array of samples for each channel, as WAV. Raises InputError."""
     if value.ndim not in (1, 2) or not value.size or value.size > LARGEST:
         raise InputError("A sound is an array of samples, or one for each channel.")
     channels = np.atleast_2d(value)
@@ -122,7 +122,7 @@ def _samples(value: Array) -> Array:
 
 
 def samples(data: bytes) -> Value:
-    """The sound in a WAV file, as `[channels][]f64`. Raises InputError."""
+    """Decode a WAV file to `[channels][]f64`. Raises InputError."""
     try:
         with wave.open(io.BytesIO(data), "rb") as file:
             width, channels = file.getsampwidth(), file.getnchannels()

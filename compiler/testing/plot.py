@@ -1,4 +1,4 @@
-"""Lines over their points, as a picture in SVG."""
+"""Plot lines as SVG."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from compiler.ir.values import Value
 _COLOURS = ("#0b62a4", "#b8430f", "#23772f", "#8a2e8a", "#7a6400", "#0a7373")
 _MARGIN, _TOP = 60, 14
 _MOST = 100_000
-"""Points of a line; of more every n-th is drawn."""
+"""Points of a line that are drawn; of longer ones every n-th point is."""
 _LARGEST = 4000
-"""Pixels that a picture is wide or high."""
+"""Largest width or height, in pixels."""
 
 
 def svg(series: Sequence[tuple[str, Value, Value]], width: int, height: int) -> str:
-    """Lines by their names, each with all x and all y. Raises InputError."""
+    """Plot lines by name, each with its x and y. Raises InputError."""
     if not (100 <= width <= _LARGEST and 100 <= height <= _LARGEST):
         raise InputError(f"A plot is 100 to {_LARGEST} pixels wide and high.")
     lines = [(name, *_finite(x, y)) for name, x, y in series]
@@ -54,7 +54,7 @@ def svg(series: Sequence[tuple[str, Value, Value]], width: int, height: int) -> 
 
 
 def _finite(x: Value, y: Value) -> tuple[list[float], list[float]]:
-    """The points that can be drawn."""
+    """Return the points that can be drawn."""
     if any(one.dtype.kind not in "iuf" for one in (x, y)):
         raise InputError("The points of a line are numbers.")
     step = max(1, math.ceil(x.size / _MOST))
@@ -64,7 +64,7 @@ def _finite(x: Value, y: Value) -> tuple[list[float], list[float]]:
 
 
 class _Axis:
-    """From numbers to pixels."""
+    """A linear map from numbers to pixels."""
 
     def __init__(self, low: float, high: float, first: float, last: float) -> None:
         self.low, self.high, self.first, self.last = low, high, first, last
@@ -78,12 +78,12 @@ class _Axis:
         return cls(low, high, first, last)
 
     def at(self, number: float) -> float:
-        """The pixel of a number."""
+        """Return the pixel of a number."""
         part = number / (self.high - self.low) - self.low / (self.high - self.low)
         return self.first + part * (self.last - self.first)
 
     def ticks(self) -> list[float]:
-        """Round numbers on the axis, about five."""
+        """Return about five round numbers on the axis."""
         rough = (self.high - self.low) / 5
         unit = 10.0 ** math.floor(math.log10(rough))
         step = next(unit * k for k in (1, 2, 5, 10) if unit * k >= rough)

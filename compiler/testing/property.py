@@ -1,7 +1,7 @@
-"""Looks for inputs on which an entry point that should give true gives false.
+"""Property tests: search inputs on which an entry point gives false instead of true.
 
 `#[prop(gen(f), shrink(g), size(n))]`: candidates are made by `f size seed`, or at random; a
-counterexample is made smaller by `g candidate number`, as long as it stays one.
+counterexample is shrunk by `g candidate number`, as long as it stays one.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from compiler.ir.values import Value
 from compiler.lower.external_values import Outside, possible
 
 CANDIDATES = 100
-"""Inputs that are tried."""
+"""Inputs tried."""
 SHRINKS = 100
-"""Attempts to make a counterexample smaller."""
+"""Attempts to shrink a counterexample."""
 _SIZE = 20
 _PART = re.compile(r"(\w+)\s*\(\s*([\w']+)\s*\)")
 
 Call = Callable[[str, list[Value | int]], list[Value]]
-"""Calls an entry point; an `int` among the arguments is of the type that its parameter has."""
+"""Calls an entry point; an `int` among the arguments takes the type of its parameter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """An entry point that should hold; what makes candidates, by name, and their size."""
+    """A property to test: its entry point, generator, shrinker, and the size of candidates."""
 
     entry: str
     gen: str = ""
@@ -40,7 +40,7 @@ class Property:
 
     @classmethod
     def of(cls, entry: str, attrs: Sequence[str]) -> Property:
-        """As the attribute `#[prop]` says. Raises UsageError for one that says something else."""
+        """Parse the attribute `#[prop]`. Raises UsageError for a malformed one."""
         given = next((text for text in attrs if re.match(r"prop\b", text.strip())), None)
         if given is None:
             raise UsageError(
@@ -59,9 +59,9 @@ class Property:
 
 
 def counterexample(how: Property, of: Outside, call: Call) -> list[Value] | None:
-    """The smallest input found on which it does not hold; None if it always held.
+    """Return the smallest counterexample found, or None.
 
-    Errors: `UsageError` where the property gives no bool.
+    Errors: `UsageError` for a property that does not return bool.
     """
     if of.results != (PrimT("bool"),):
         raise UsageError(f"`{how.entry}` gives no bool: a property is true or false.")
@@ -73,7 +73,7 @@ def counterexample(how: Property, of: Outside, call: Call) -> list[Value] | None
 
 
 def candidate(how: Property, of: Outside, call: Call, seed: int) -> list[Value]:
-    """An input; the first ones are small, though generators need not know how to make nothing."""
+    """Make an input; the first ones are small, but not all generators can make empty ones."""
     size = min(how.size, seed // 2)
     if how.gen:
         return call(how.gen, [size or min(how.size, 1), seed])
@@ -84,7 +84,7 @@ def candidate(how: Property, of: Outside, call: Call, seed: int) -> list[Value]:
 
 
 def shrunk(how: Property, made: list[Value], call: Call) -> list[Value]:
-    """A smaller counterexample, as far as the program can say what is smaller."""
+    """Shrink a counterexample by the program's shrinker."""
     if how.shrink:
         for number in range(SHRINKS):
             smaller = call(how.shrink, [*made, number])

@@ -1,8 +1,8 @@
-"""FutharkScript: expressions that call entry points, for inputs of tests and for notebooks.
+"""Evaluate FutharkScript: expressions that call entry points, for tests and notebooks.
 
 Calls, literals, tuples, records, arrays, fields `e.a`, elements `a[i]`, `let`, and the built-in
-functions of `BUILTINS`. A function of `n` parameters that is given one `n`-tuple takes its
-components; given fewer arguments it waits for the others. `f[1]` is a call where `f` is a function.
+functions of `BUILTINS`. A function of `n` parameters applied to one `n`-tuple takes its components;
+with fewer arguments it is a partial application. `f[1]` is a call where `f` is a function.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Callee:
-    """An entry point: the element types of the values of each parameter, and a call.
+    """An entry point: the element types of each parameter's components, and a call.
 
-    A parameter of a type with several parts, such as a record, is several values; a call gives the
-    values of each result.
+    A parameter of a composite type, such as a record, is several values; a call gives the values of
+    each result.
     """
 
     params: tuple[tuple[Prim, ...], ...]
@@ -54,13 +54,13 @@ class Callee:
 
 @dataclass(frozen=True, slots=True)
 class Uncallable:
-    """A definition that scripts cannot call, and why."""
+    """A definition that scripts cannot call, and the reason."""
 
     why: str
 
 
 Callees: TypeAlias = Mapping[str, Callee | Uncallable]
-"""What scripts can name, by its name."""
+"""Definitions that scripts can name."""
 
 _Env: TypeAlias = Mapping[str, Made]
 _Exp: TypeAlias = Callable[[_Env], Made]
@@ -78,27 +78,27 @@ BUILTINS = ("$loaddata", "$loadbytes", "$loadimg", "$loadaudio", "$fst", "$snd")
 
 
 def evaluate(script: Data, callees: Callees, load: Load, wanted: Callee) -> list[Value]:
-    """The values that a script gives for the parameters of an entry point.
+    """Evaluate a script for the parameters of an entry point.
 
-    Raises InputError and UsageError with the place in the program, and what a call raises.
+    Raises InputError and UsageError with the place in the program, and errors of calls.
     """
     return _arguments([value(script, callees, load)], wanted.params)
 
 
 def value(script: Data, callees: Callees, load: Load) -> Made:
-    """What a script gives. Raises as `evaluate` does."""
+    """Evaluate a script. Raises as `evaluate` does."""
     return _Reader(script, callees, load).whole()({})
 
 
 def applied(made: Made, args: Sequence[Made], callees: Callees) -> Made:
-    """What a function of a script gives for more arguments. Raises UsageError, and what it does."""
+    """Apply a function of a script to more arguments. Raises UsageError, and its errors."""
     if not isinstance(made, Waiting):
         raise UsageError("This should be a function.")
     return _apply(made.name, (*made.args, *args), callees)
 
 
 def _arguments(given: Sequence[Made], params: Sequence[Sequence[Prim]]) -> list[Value]:
-    """The values of arguments; one tuple may stand for all of them."""
+    """Return the values of arguments; one tuple may stand for all of them."""
     if len(given) == 1 and isinstance(given[0], Tuple) and len(params) != 1:
         given = given[0].parts
     if len(given) != len(params):
@@ -114,7 +114,7 @@ def _arguments(given: Sequence[Made], params: Sequence[Sequence[Prim]]) -> list[
 
 
 class _Reader:
-    """Reads a script; what it gives evaluates it."""
+    """Parses a script to a function that evaluates it."""
 
     def __init__(self, script: Data, callees: Callees, load: Load) -> None:
         self.script, self.callees, self.load = script, callees, load
@@ -122,7 +122,7 @@ class _Reader:
         self.step()
 
     def step(self) -> str:
-        """Go to the next token; the one that was here."""
+        """Advance to the next token; return the current one."""
         before, text = self.word, self.script.text
         self.start = len(text) - len(text[self.at :].lstrip())
         found = _TOKEN.match(text, self.start)
@@ -136,11 +136,11 @@ class _Reader:
         return before
 
     def wrong(self, message: str) -> CompileError:
-        """What is said of something that cannot stand here."""
+        """Make the error for an unexpected token."""
         return self.error(InputError(message), self.start)
 
     def error(self, error: CompileError, at: int) -> CompileError:
-        """An error at an offset of the script."""
+        """Place an error at an offset of the script."""
         if self.script.form == "script":
             error.span = place_in(self.script, span_at(self.script.text, at))
         return error
@@ -154,7 +154,7 @@ class _Reader:
         return f"`{self.word}`" if self.word else "the end of the script"
 
     def whole(self) -> _Exp:
-        """The expression that a script is."""
+        """Parse the whole script."""
         made = self.exp()
         if self.kind != "end":
             raise self.wrong(f"Expected the end of the script, found {self.found()}.")
@@ -179,7 +179,7 @@ class _Reader:
         return args
 
     def indexed(self, name: str, at: int) -> _Exp:
-        """An element of an array, or a call where `name` is a function."""
+        """Parse an element of an array, or a call where `name` is a function."""
         indices = self.several("]", self.exp)
         more = self.arguments()
 
@@ -200,7 +200,7 @@ class _Reader:
         return run
 
     def placed(self, at: int, made: Callable[[], Made]) -> Made:
-        """What that makes; its errors are those of an offset of the script."""
+        """Call `made`, and give its errors an offset of the script."""
         try:
             return made()
         except CompileError as error:
@@ -215,7 +215,7 @@ class _Reader:
         return self.projected(self.unit())
 
     def projected(self, whole: _Exp) -> _Exp:
-        """The field of something that the names behind it say."""
+        """Parse the projections `.a.b` behind an expression."""
         while self.word == ".":
             name = _FIELD.match(self.script.text, self.at)  # `0.1` are two of them, no number
             if name is None:
@@ -237,7 +237,7 @@ class _Reader:
         return run
 
     def unit(self) -> _Exp:
-        """An atom without the names of fields."""
+        """Parse an atom without projections."""
         if self.kind in ("literal", "text"):
             literal = Literal(self.step())
             return lambda _: literal
@@ -258,7 +258,7 @@ class _Reader:
         raise self.wrong(f"Expected an expression, found {self.found()}.")
 
     def several(self, end: str, one: Callable[[], T]) -> list[T]:
-        """What stands between brackets, with commas between."""
+        """Parse a comma-separated list up to `end`."""
         self.step()
         found: list[T] = []
         while self.word != end:
@@ -284,7 +284,7 @@ class _Reader:
         return name, self.exp()
 
     def name(self) -> str:
-        """A name that `let` binds."""
+        """Parse a name that `let` binds."""
         if self.kind != "name" or self.word[0] == "$" or self.word in _RESERVED:
             raise self.wrong(f"Expected a name, found {self.found()}.")
         return self.step()

@@ -1,4 +1,4 @@
-"""What expressions of scripts give: values by components, and literals without a type yet."""
+"""Values of scripts: components of typed values, and untyped literals."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from compiler.lower.external_values import divided, type_texts
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """As it was written: numbers without a type take that of the parameter."""
+    """A literal as written: numbers without a type take that of the parameter."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Tuple:
-    """Several values."""
+    """A tuple."""
 
     parts: tuple[Made, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RecordOf:
-    """A record, whose fields are in the order of their names."""
+    """A record, with its fields in the order of their names."""
 
     names: tuple[str, ...]
     parts: tuple[Made, ...]
@@ -41,14 +41,14 @@ class RecordOf:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """An entry point that has not got all of its arguments."""
+    """A partially applied entry point."""
 
     name: str
     args: tuple[Made, ...]
 
 
 class Whole(list[Value]):
-    """The components of a value of a type that is no array of numbers, such as a sum."""
+    """The components of a value whose type is no array of numbers, such as a sum."""
 
     def __init__(self, kind: Type, flat: Iterable[Value]) -> None:
         super().__init__(flat)
@@ -56,11 +56,11 @@ class Whole(list[Value]):
 
 
 Made: TypeAlias = "Literal | Tuple | RecordOf | Waiting | list[Value]"
-"""What an expression gives: a list has the values of the components of one result."""
+"""The value of an expression: a list holds the components of one result."""
 
 
 def flat(made: Made) -> list[Value]:
-    """All values of something; numbers without a type take the usual one. Raises as `typed`."""
+    """Return all components; untyped numbers take the default type. Raises as `typed`."""
     return typed(made, iter(()))
 
 
@@ -70,7 +70,7 @@ def _of_shape(value: Value) -> Type:
 
 
 def kind_of(made: Made) -> Type:
-    """The type of something; its sizes are those of its components."""
+    """Return the type of a value, with the sizes of its components."""
     match made:
         case Whole():
             return made.kind
@@ -83,7 +83,7 @@ def kind_of(made: Made) -> Type:
 
 
 def typed(made: Made, prims: Iterator[Prim]) -> list[Value]:
-    """All values of something; each takes one of the types. Raises InputError for a function."""
+    """Return all components, each of the next type. Raises InputError for a function."""
     match made:
         case Literal(text):
             prim = next(prims, None)
@@ -98,7 +98,7 @@ def typed(made: Made, prims: Iterator[Prim]) -> list[Value]:
 
 
 def fields(made: Made) -> Mapping[str, Made] | None:
-    """The fields of a record or a tuple by name, None of anything else."""
+    """Return the fields of a record or a tuple by name, None for other values."""
     match made:
         case Tuple(parts):
             return {str(number): part for number, part in enumerate(parts)}
@@ -111,7 +111,7 @@ def fields(made: Made) -> Mapping[str, Made] | None:
 
 
 def tuple_parts(made: Made) -> tuple[Made, ...] | None:
-    """The parts of a tuple, None of anything else."""
+    """Return the parts of a tuple, None for other values."""
     found = fields(made)
     if found is None or list(found) != [str(number) for number in range(len(found))]:
         return None
@@ -119,7 +119,7 @@ def tuple_parts(made: Made) -> tuple[Made, ...] | None:
 
 
 def array(rows: Sequence[Made]) -> Made:
-    """An array of these. Raises UsageError where they differ in type or shape."""
+    """Make an array. Raises UsageError for elements of different types or shapes."""
     if all(isinstance(row, Literal) for row in rows):
         return Literal(f"[{', '.join(row.text for row in rows if isinstance(row, Literal))}]")
     found = [(kind_of(row), flat(row)) for row in rows]
@@ -130,7 +130,7 @@ def array(rows: Sequence[Made]) -> Made:
 
 
 def element(made: Made, indices: Sequence[Made]) -> Made:
-    """What an array holds there. Raises UsageError for what is no array, or not inside of it."""
+    """Index an array. Raises UsageError for a non-array, or an index out of bounds."""
     at = [_index(one) for one in indices]
     kind, own = kind_of(made), flat(made)
     if not isinstance(kind, Array) or not 0 < len(at) <= len(kind.dims):

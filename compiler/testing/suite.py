@@ -1,4 +1,4 @@
-"""`stridescope test`: the tests of programs and of all in a folder, several programs at a time."""
+"""`stridescope test`: run the tests of programs and folders, several programs at a time."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from compiler.testing.testers import Began, Tell
 
 _LONGEST_DATA = 1 << 32
 _SILENT = 20.0
-"""Seconds in which nothing is said, if that is no terminal."""
+"""Seconds between progress messages, except on a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which tests run, and how. `structure`: those of structure alone, else all but those."""
+    """Selection of tests and settings. `structure`: only tests of structure, else all others."""
 
     backend: str = "c"
     stage: str = ""
@@ -46,13 +46,13 @@ class Wanted:
     enabled: tuple[str, ...] = ()
     verify: bool = False
     tuning: str | None = None
-    """the file of tuning parameters, as `with_tuning` takes it"""
+    """the tuning file, as `with_tuning` takes it"""
     limit: float = 0.0
-    """Seconds of a test, compiling included, as only a process of its own has them; 0: any."""
+    """Seconds per test, compiling included, enforced by a process of its own; 0: unlimited."""
 
 
 def programs(paths: Sequence[str]) -> list[Path]:
-    """The programs among files and folders. Raises UsageError for what is neither."""
+    """List the programs among files and folders. Raises UsageError for other paths."""
     found: dict[Path, None] = {}
     for path in map(Path, paths):
         if path.is_dir():
@@ -65,7 +65,7 @@ def programs(paths: Sequence[str]) -> list[Path]:
 
 
 def beside(program: Path) -> Load:
-    """Reads files of values, whose paths are relative to the program's folder.
+    """Return a reader of files of values, relative to the program's folder.
 
     Errors: `UsageError` where one cannot be read.
     """
@@ -84,12 +84,12 @@ def beside(program: Path) -> Load:
 
 
 def tested(path: Path, wanted: Wanted) -> ProgramTested:
-    """What became of the tests of one program; errors are part of it."""
+    """Run the tests of one program; errors become outcomes."""
     return _tested(wanted, path, 0, lambda _: None)
 
 
 def _tested(wanted: Wanted, path: Path, first: int, tell: Tell) -> ProgramTested:
-    """As `tested`, but for the first tests, so many; `tell` is told of each of the others."""
+    """Run the tests of one program from number `first` on; report each by `tell`."""
     source, made = "", ProgramTested(file=str(path), cases=[])
     try:
         source = read_source(path)
@@ -124,7 +124,7 @@ def _tested(wanted: Wanted, path: Path, first: int, tell: Tell) -> ProgramTested
 
 
 def _chosen(source: str, wanted: Wanted) -> Iterator[tuple[int, Trial]]:
-    """The tests that are wanted, with their numbers."""
+    """Yield the selected tests with their numbers."""
     spec = cases.spec(source)
     if wanted.exclude & spec.tags:
         return
@@ -138,9 +138,9 @@ def _chosen(source: str, wanted: Wanted) -> Iterator[tuple[int, Trial]]:
 def all_tested(
     paths: Sequence[Path], wanted: Wanted, jobs: int, progress: Callable[[Began], None]
 ) -> Iterator[ProgramTested]:
-    """What became of all programs' tests, in order, `jobs` programs at a time.
+    """Run the tests of all programs, `jobs` programs at a time; yield results in order.
 
-    `progress` is told of tests as they begin.
+    `progress` is called as tests begin.
     """
     jobs = min(jobs or available_cores(), len(paths))
     if jobs <= 1 and not wanted.limit:
@@ -156,7 +156,7 @@ def all_tested(
 
 
 def report(found: Iterable[ProgramTested]) -> TestReport:
-    """All outcomes; a program whose tests cannot be read counts as one that failed."""
+    """Collect all outcomes; a program whose tests cannot be read counts as failed."""
     every = list(found)
     counts = Counter(case["outcome"] for program in every for case in program["cases"])
     counts["failed"] += sum("error" in program for program in every)
@@ -164,7 +164,7 @@ def report(found: Iterable[ProgramTested]) -> TestReport:
 
 
 class _Progress:
-    """Says how far the tests are: on a terminal at any time, else when nothing was said long."""
+    """Shows progress: continuously on a terminal, else after long silence."""
 
     def __init__(self, total: int, err: TextIO) -> None:
         self._total, self._err, self._live = total, err, err.isatty()
@@ -180,18 +180,18 @@ class _Progress:
             print(f"{where}, now {_name(began.case)}", file=self._err, flush=True)
 
     def ended(self, program: ProgramTested) -> None:
-        """A program's tests have ended; what is on the line now gives way to what is said."""
+        """Record the end of a program's tests, and clear the line."""
         self._every.append(program)
         self.clear()
 
     def count(self) -> None:
-        """Say how many programs have ended."""
+        """Show the number of finished programs."""
         self._said = time.monotonic()
         if self._live:
             self._line("")
 
     def clear(self) -> None:
-        """Leave nothing on the line."""
+        """Clear the progress line."""
         if self._live:
             print("\r\033[K", end="", file=self._err, flush=True)
 
@@ -202,7 +202,7 @@ class _Progress:
 
 
 def told(paths: Sequence[Path], wanted: Wanted, jobs: int, out: TextIO, err: TextIO) -> TestReport:
-    """Test programs and print each as its tests end, and how far they are to `err`."""
+    """Test programs and print each as its tests end; show progress on `err`."""
     every: list[ProgramTested] = []
     progress = _Progress(len(paths), err)
     for program in all_tested(paths, wanted, jobs, progress):
@@ -218,7 +218,7 @@ def told(paths: Sequence[Path], wanted: Wanted, jobs: int, out: TextIO, err: Tex
 
 
 def lines(program: ProgramTested) -> Iterator[str]:
-    """What is said of a program: its numbers, and each test that did not pass."""
+    """Format the results of a program: counts, and each test that did not pass."""
     file = program["file"]
     if "error" in program:
         yield f"{file}: FAILED"
@@ -249,7 +249,7 @@ def _name(case: TestCase) -> str:
 
 
 def _whole(error: Problem) -> str:
-    """An error with its place and a way out."""
+    """Format an error with its place and hint."""
     place = "".join(f"{number}:" for number in (error["span"] or [])[:2])
     return error.get("rendered", f"{place} {error['message']}\n{error['hint']}".strip())
 
@@ -267,7 +267,7 @@ def _numbers(counts: Counter[str]) -> str:
 
 
 def summary(whole: TestReport) -> str:
-    """The last line."""
+    """Format the last line."""
     with_tests = [p for p in whole["programs"] if p["cases"] or "error" in p]
     without = len(whole["programs"]) - len(with_tests)
     count = f"{len(with_tests)} program{'s' * (len(with_tests) != 1)}"
@@ -276,9 +276,9 @@ def summary(whole: TestReport) -> str:
 
 
 def main(paths: Sequence[str], wanted: Wanted, jobs: int, as_json: bool) -> bool:
-    """Test programs and folders, and print what became of that; whether nothing failed.
+    """Test programs and folders and print the results; return True if nothing failed.
 
-    A file that is named and in which no test is wanted counts as one that failed.
+    A named file without a selected test counts as failed.
     """
     found = programs(paths)
     if as_json:
@@ -297,7 +297,7 @@ def main(paths: Sequence[str], wanted: Wanted, jobs: int, as_json: bool) -> bool
 
 
 def _nothing(program: ProgramTested, wanted: Wanted) -> str:
-    """Why no test of a program was run."""
+    """Explain why no test of a program was run."""
     if cases.spec(read_source(Path(program["file"]))).cases:
         left_out = "of that entry point" if wanted.entry else "that is wanted"
         return f"It has tests, but none {left_out}."

@@ -1,7 +1,7 @@
-"""Processes that test programs, each one at a time, and tell of each test as it ends.
+"""Run tests in worker processes, one program at a time each, and report each test.
 
-A test that takes longer than it may, compiling included, is ended with its process. That one, or
-one that ends its process by itself, has failed, and the program's other tests run in a new one.
+A test that exceeds its time, compiling included, is killed with its process. Such a test, or one
+that crashes its process, fails, and the program's other tests run in a new one.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from compiler.protocol.tests import CaseTested, ProgramTested, TestCase, Tested
 
 _SPAWN = get_context("spawn")
 _LOOK = 0.5
-"""Seconds after which times are looked at when nothing happens."""
+"""Polling interval for time limits, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Began:
-    """A test begins: how many of its program have ended before it, of how many."""
+    """A test begins: the number of finished tests of its program, and of all."""
 
     path: Path
     ended: int
@@ -39,11 +39,11 @@ class Began:
 
 Tell = Callable[[Began | CaseTested], None]
 Testing = Callable[[Path, int, Tell], ProgramTested]
-"""Tests a program, but for its first tests, so many, and tells of each; processes are given it."""
+"""Tests a program from a test number on, reporting each; it runs in the workers."""
 
 
 class _Tester:
-    """A process, the number of the program that it is testing, and how far it is."""
+    """A worker process, the number of its current program, and its progress."""
 
     def __init__(self, testing: Testing) -> None:
         self.pipe, other = _SPAWN.Pipe()
@@ -56,13 +56,16 @@ class _Tester:
         self._since = 0.0
 
     def give(self, number: int, path: Path, cases: list[CaseTested]) -> None:
-        """Have it test what is behind these tests of a program."""
+        """Start the tests of a program behind those done."""
         self.number, self.cases = number, cases
         self._began, self._since = None, time.monotonic()
         self.pipe.send((path, len(cases)))
 
     def hear(self, progress: Callable[[Began], None]) -> ProgramTested | None:
-        """Take what it tells: at last all of it. Raises EOFError if the process has ended."""
+        """Receive a message; return the result at the end.
+
+        Raises EOFError if the process has died.
+        """
         told: Began | CaseTested | tuple[ProgramTested] = self.pipe.recv()
         if isinstance(told, tuple):
             return {**told[0], "cases": self.cases}
@@ -76,11 +79,11 @@ class _Tester:
         return None
 
     def is_late(self, limit: float) -> bool:
-        """Whether its test takes longer than so many seconds."""
+        """Return True if its test exceeds the limit."""
         return self._began is not None and time.monotonic() > self._since + limit
 
     def failed(self, path: Path, error: RuntimeError_) -> ProgramTested | None:
-        """The program, where no test of it had begun; else the one that had has failed."""
+        """Return the failed program if no test had begun; else fail the current test."""
         problem = error_json(error)
         if self._began is None:
             return {"file": str(path), "cases": self.cases, "error": problem}
@@ -94,7 +97,7 @@ class _Tester:
         return None
 
     def end(self) -> None:
-        """Stop the process."""
+        """Kill the process."""
         self._process.kill()
         self._process.join()
         self.pipe.close()
@@ -107,9 +110,9 @@ def all_tested(
     limit: float,
     progress: Callable[[Began], None],
 ) -> Iterator[ProgramTested]:
-    """What became of all programs' tests, in order, `jobs` programs at a time.
+    """Run the tests of all programs, `jobs` programs at a time; yield results in order.
 
-    `limit`: seconds that a test may take, compiling included.
+    `limit`: seconds per test, compiling included.
     """
     waiting = list(range(len(paths)))[::-1]
     testers: list[_Tester] = []
@@ -158,7 +161,7 @@ def all_tested(
 
 
 def _serve(testing: Testing, pipe: Connection) -> None:
-    """What a process does; it ends with the others, and see `worker.serve`."""
+    """Run the worker's loop, which ends with the parent; compare `worker.serve`."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     worker.end_with_parent()
     parent = parent_process()

@@ -1,11 +1,11 @@
-"""The autotuner of the thesis (chapter 7): which thresholds choose the fastest versions.
+"""The autotuner of the thesis (chapter 7): find thresholds that choose the fastest versions.
 
-A tuning tree compares at each branch how parallel a version is with a threshold: `P >= T` takes
+A tuning tree compares the parallelism of a version at each branch with a threshold: `P >= T` takes
 that version, else one further down. For one data set, thresholds are tuned from the innermost one
-outwards, each while those around it are set such that it is met (procedure 7.1). What a threshold
-is compared with divides all its values into intervals, within which a run takes the same versions;
-the fastest is found by a binary search (procedures 7.3 and 7.4), and with a single amount that is
-one more run (procedure 7.2). Intervals of several data sets are intersected.
+outwards, with the enclosing ones set so that it is reached (procedure 7.1). The amounts that a
+threshold is compared with divide its values into intervals, within which a run takes the same
+versions; the fastest is found by a binary search (procedures 7.3 and 7.4), and with a single amount
+that is one more run (procedure 7.2). Intervals of several data sets are intersected.
 
 Note [Monotonicity]
 All this rests on an assumption: a version that is faster than those further down stays so with more
@@ -36,24 +36,24 @@ from compiler.protocol.storage import Forest, TreeNode
 INFINITE = HIGH
 """A threshold that no amount reaches."""
 FAR = 2_000_000_000
-"""What is written for it, where it is enough: so other tools write it."""
+"""Written for it where it suffices, as other tools do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The thresholds `low <= T <= high` that choose the same version."""
+    """The thresholds `low <= T <= high`, which choose the same version."""
 
     low: int = 0
     high: int = INFINITE
 
     def meet(self, other: Interval) -> Interval | None:
-        """The thresholds in both; None if there are none."""
+        """Intersect intervals; None if they are disjoint."""
         low, high = max(self.low, other.low), min(self.high, other.high)
         return Interval(low, high) if low <= high else None
 
     @property
     def middle(self) -> int:
-        """The value that is farthest from both ends; none is far enough from an infinite one."""
+        """Return the value farthest from both ends, or a far one if the interval is infinite."""
         if self.high == INFINITE:
             return max(FAR, self.low) if self.low else 0
         return (self.low + self.high) // 2
@@ -67,9 +67,9 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What runs came to: their time, or why they failed; and the amounts that were compared.
+    """The outcome of runs: time, compared amounts, failure.
 
-    `doubt`: by how much the time may be off.
+    `doubt`: the uncertainty of the time.
     """
 
     time: float
@@ -78,14 +78,14 @@ class Outcome:
     doubt: float = 0.0
 
     def may_be_as(self, other: Outcome) -> bool:
-        """Whether one of two different times may be the other."""
+        """Return True if the order of two times is uncertain."""
         return self.time != other.time and abs(self.time - other.time) < self.doubt + other.doubt
 
 
 Run = Callable[[int, Mapping[str, int]], Outcome]
-"""Runs on a data set, by its number, with thresholds by name; asked again, it knows more."""
+"""Runs a data set, by number, under thresholds; repeated calls reduce the uncertainty."""
 _AGAIN = 3
-"""So often two runs are repeated of which it is in doubt which takes longer."""
+"""Repetitions of two runs whose order is uncertain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +99,15 @@ class TuningInput:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdPlace:
-    """A threshold with those around it."""
+    """A threshold with its enclosing ones."""
 
     name: str
     around: tuple[tuple[str, bool], ...]
-    """Their names, and whether they are reached where it is."""
+    """Names of enclosing thresholds; True where it lies on the side that is taken."""
 
 
 def branches(forests: Iterable[Forest]) -> list[ThresholdPlace]:
-    """The thresholds of a program, in the order in which they are tuned: inner ones first."""
+    """Return the thresholds of a program in tuning order: inner ones first."""
     found: dict[str, ThresholdPlace] = {}
     for forest in forests:
         for tree in reversed(forest["trees"]):
@@ -130,7 +130,7 @@ def _inner_first(node: TreeNode, around: tuple[tuple[str, bool], ...]) -> Iterab
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What was found of a threshold on a data set: the best interval, and all that were timed."""
+    """The tuning of a threshold on a data set: the best interval, and all times."""
 
     best: Interval
     times: Mapping[Interval, float]
@@ -139,22 +139,22 @@ class Choice:
 
 @dataclass(slots=True)
 class Tuned:
-    """What tuning has come to; `choices` by threshold, then by number of the data set."""
+    """The result of tuning; `choices` by threshold, then by number of the data set."""
 
     values: dict[str, int]
     intervals: dict[str, Interval]
     choices: dict[str, dict[int, Choice]]
     runs: list[int]
-    """How many there were on each data set."""
+    """Number of runs on each data set."""
     problems: list[str]
 
 
 def tune(
     run: Run, order: Sequence[ThresholdPlace], data_sets: Sequence[str], close: float = 0.0
 ) -> Tuned:
-    """The thresholds with which all data sets take their fastest versions (procedure 7.1).
+    """Return thresholds with which all data sets take their fastest versions (procedure 7.1).
 
-    Times that are `close`, as a part of them, are the same.
+    Times with a relative difference below `close` count as equal.
     """
     choices: dict[str, dict[int, Choice]] = {branch.name: {} for branch in order}
     problems: list[str] = []
@@ -197,7 +197,7 @@ class _OneDataSet:
         self.failures: list[str] = []
 
     def tuned(self) -> Iterable[tuple[str, Choice]]:
-        """The choice for each threshold that the data set meets."""
+        """Yield the choice for each threshold that the data set reaches."""
         for branch in self._order:
             before = dict(self._now)
             for name, reached in branch.around:
@@ -209,7 +209,7 @@ class _OneDataSet:
             self._now = {**before, branch.name: best}
 
     def _met(self, name: str) -> list[int]:
-        """The amounts that a threshold is compared with, in order; none if it is not met."""
+        """Return the sorted amounts that a threshold is compared with; [] if it is not reached."""
         found = self._at(name, INFINITE)
         if found.failure:
             self._told(found.failure)
@@ -217,7 +217,7 @@ class _OneDataSet:
         return sorted({max(0, amount) for amount in found.compared.get(name, ())})
 
     def _at(self, name: str, value: int) -> Outcome:
-        """A run with one threshold set; one that is known already is not run again."""
+        """Run with one threshold set; results are cached."""
         settings = {**self._now, name: value}
         key = tuple(settings.values())
         found = self._known.get(key)
@@ -227,7 +227,7 @@ class _OneDataSet:
         return found
 
     def _parted(self, name: str, value: int, other: int) -> Outcome:
-        """A run with one threshold set, and again until it is known how it compares."""
+        """Run with one threshold set, repeatedly until it compares reliably."""
         found, against = self._at(name, value), self._at(name, other)
         for _ in range(_AGAIN):
             if not found.may_be_as(against):
@@ -242,7 +242,7 @@ class _OneDataSet:
             self.failures.append(failure)
 
     def _threshold(self, name: str, amounts: list[int]) -> Choice:
-        """The best interval (procedure 7.3): by the first k amounts the version is not taken."""
+        """Return the best interval (procedure 7.3): the first k amounts do not take the version."""
         values = [*amounts, INFINITE]
         times: dict[int, float] = {}
 
@@ -260,15 +260,17 @@ class _OneDataSet:
 
 
 def _interval(values: Sequence[int], k: int) -> Interval:
-    """The thresholds that take the version for `values[k]` and above, and for nothing below."""
+    """Return the thresholds that take the version for `values[k]` and above only."""
     return Interval(values[k - 1] + 1 if k else 0, values[k])
 
 
 def _lowest(time: Callable[[int, int], float], last: int, close: float) -> int:
-    """Where the times of `0 .. last` are lowest, which fall and then rise (procedures 7.3, 7.4).
+    """Return the minimum of unimodal times of `0 ..
 
-    `time` answers that of one that is compared with that of another. Of equal ones it is the last:
-    where nothing is won, nothing is chosen for it.
+    last` (procedures 7.3, 7.4). last` are lowest, which fall and then rise (procedures 7.3, 7.4).
+
+    `time(k, other)` measures `k` for a comparison with `other`. Among equal ones return the last:
+    without a gain the version is not taken.
     """
 
     def less(one: int, other: int, by: float = 1.0) -> bool:
@@ -294,7 +296,7 @@ def _lowest(time: Callable[[int, int], float], last: int, close: float) -> int:
 
 
 def _violation(values: Sequence[int], times: Mapping[int, float], close: float) -> str:
-    """How times speak against the assumption; "" if they do not: see Note [Monotonicity]."""
+    """Describe how times violate the assumption, or return "": see Note [Monotonicity]."""
     seen = sorted(times)
     lowest = min(seen, key=lambda k: times[k])
     for one, other in itertools.pairwise(seen):
@@ -311,12 +313,12 @@ def _violation(values: Sequence[int], times: Mapping[int, float], close: float) 
 
 
 def shown(value: int) -> str:
-    """A threshold as text."""
+    """Format a threshold."""
     return "infinite" if value == INFINITE else str(value)
 
 
 def _together(found: Mapping[int, Choice], data_sets: Sequence[str]) -> tuple[Interval, str]:
-    """What suits all data sets, and what is wrong where nothing does."""
+    """Return the interval for all data sets, and the conflict if there is none."""
     interval = Interval()
     for number, choice in found.items():
         both = interval.meet(choice.best)
@@ -332,7 +334,7 @@ def _together(found: Mapping[int, Choice], data_sets: Sequence[str]) -> tuple[In
 
 
 def _least_loss(found: Mapping[int, Choice]) -> Interval:
-    """The interval with which data sets take the least more than their best time, in parts."""
+    """Return the interval with the least total slowdown relative to each best time."""
     ends = sorted({choice.best.low for choice in found.values()})
 
     def loss(low: int) -> float:

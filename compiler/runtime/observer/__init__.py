@@ -1,7 +1,6 @@
-"""CUDA text run on a processor, with every access seen: what a device does, without a device.
+"""Run CUDA text on the processor with every access observed, without a device.
 
-`build.py` compiles the text as it is, with a callback before each access; `watch.cpp` runs its
-threads in turns and watches them; `device.hpp` has what kernels find on a device. `driver.cpp`
-makes a driver of CUDA of that, for the same host code as on a GPU; `records.py` reads what was
-seen.
+`build.py` compiles the text unchanged, with a callback before each access; `watch.cpp` runs its
+threads in turns and observes them; `device.hpp` defines the builtins of a device. `driver.cpp`
+makes that a CUDA driver, for the same host code as on a GPU; `records.py` reads the records.
 """

@@ -1,4 +1,4 @@
-"""The kernels of a CUDA text as a library that tells of each access."""
+"""Compile the kernels of a CUDA text to a library that reports each access."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _LOOP = re.compile(r"^ *(?:for \(|while \(|do ).*\{$")
 _HALF = re.compile(r'asm\("cvt\..*"[hfd]"\((\w)\)\);')
 _AT_LAUNCH = re.compile(r"extern __shared__ (.* (\w+))\[\];")
 WAITS = "__nanosleep("
-"""What the threads of a kernel do while they wait for those of other blocks."""
+"""The call by which threads of a kernel wait for other blocks."""
 MOST_SHARED = 48 << 10
-"""Bytes of shared memory that a launch may ask for, as in `driver.cpp`."""
+"""The most shared memory of a launch in bytes, as in `driver.cpp`."""
 _COMMON = ("-std=c++17", "-g1", "-w", "-fwrapv", "-fPIC", "-shared", "-x", "c++", "-")
 _WATCH = ("-O2", "-U_FORTIFY_SOURCE", "-ldl")
-"""Threads change stacks, which checks that some systems ask for take for a fault."""
+"""Without fortification: threads switch stacks, which its checks take for a fault."""
 KERNELS = (
     *("-O0", "-fpermissive", "-fsanitize=thread,bounds", "-nodefaultlibs", "-nostdinc++"),
     *("--param", "tsan-distinguish-volatile=1"),
     *("--param", "tsan-instrument-func-entry-exit=0"),
 )
-"""Without optimisation, so that each access of the text is one; the callbacks are our own."""
+"""Without optimisation, so that each access of the text stays one; with our own callbacks."""
 
 
 @functools.cache
 def compiler() -> str:
-    """The C++ compiler. Raises UsageError where there is none."""
+    """Find the C++ compiler. Raises UsageError where there is none."""
     found = shutil.which("g++")
     if found is None:
         raise UsageError(
@@ -46,7 +46,7 @@ def compiler() -> str:
 
 
 def why_not() -> str:
-    """Why no CUDA text can be observed here; "" if it can."""
+    """Explain why no CUDA text can be observed here; "" if it can."""
     try:
         compiler()
     except UsageError as error:
@@ -55,21 +55,21 @@ def why_not() -> str:
 
 
 def driver() -> Path:
-    """A driver of CUDA that runs and watches threads."""
+    """Compile the CUDA driver that runs and observes threads."""
     text = "\n".join((HERE / name).read_text() for name in ("watch.cpp", "driver.cpp"))
     return _compiled(text, _WATCH)
 
 
 def library(kernels: str) -> Path:
-    """The kernels of a text, each with `launch_NAME(blocks, threads, shared, arguments)`."""
+    """Compile the kernels of a text, with a `launch_NAME(blocks, threads, shared, arguments)`."""
     return _compiled(observed(kernels), KERNELS)
 
 
 @functools.lru_cache(maxsize=8)
 def observed(kernels: str) -> str:
-    """The text, line for line, with what tells of loops and launches.
+    """Rewrite the text, line for line, to report loops and launches.
 
-    What is left to the assembler of a device is done by functions.
+    Inline PTX is replaced by functions.
     """
     body = with_turns(_HALF.sub(r"r = observer_half(\1);", kernels))
     body = _AT_LAUNCH.sub(rf"__shared__ \1[{MOST_SHARED}];", body)
@@ -87,7 +87,7 @@ def observed(kernels: str) -> str:
 
 
 def with_turns(kernels: str) -> str:
-    """The text, line for line, with the number of each loop where its iterations begin."""
+    """Insert the number of each loop where its iterations begin, line for line."""
     return "\n".join(
         f"{line} observer::Turn observer_turn({number});" if _LOOP.match(line) else line
         for number, line in enumerate(kernels.split("\n"))
@@ -103,7 +103,7 @@ extern "C" char *observer_high() { return __stop_of_block; }
 
 
 def _launch(name: str, params: str, area: str, waits: bool) -> str:
-    """Variables for the parameters, and a function that fills them and runs the kernel.
+    """Write variables for the parameters, and a function that fills them and runs the kernel.
 
     `waits`: its blocks of threads wait for each other.
     """
@@ -130,7 +130,7 @@ def _launch(name: str, params: str, area: str, waits: bool) -> str:
 
 
 def _compiled(text: str, flags: tuple[str, ...]) -> Path:
-    """A shared library, the one from last time if there was one."""
+    """Compile a shared library, or return the cached one."""
     header = (HERE / "device.hpp").read_text()
     key = hashlib.sha256("\0".join((text, header, compiler(), *flags)).encode()).hexdigest()[:40]
     found = libraries.find(key)
@@ -147,9 +147,9 @@ def _compiled(text: str, flags: tuple[str, ...]) -> Path:
 
 
 def places(path: Path, offsets: list[int]) -> dict[int, int]:
-    """The line of the text that each place in the library comes from; 0 for none.
+    """Map places in the library to lines of the text; 0 for none.
 
-    A place below 0 is a line already.
+    A negative place is a negated line already.
     """
     if max(offsets, default=0) <= 0:
         return {offset: -offset for offset in offsets}

@@ -1,4 +1,4 @@
-"""Devices in the processor's memory, whose kernels are watched: `driver.cpp`, called by ctypes."""
+"""Devices in the processor's memory, whose kernels are observed: `driver.cpp` through ctypes."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class Library:
         except OSError as error:
             raise UsageError(f"The library of the observer cannot be loaded: {error}.") from None
         self.functions: dict[str, Any] = {}
-        """Those that have been called; their types are told once."""
+        """Functions called so far, with their types declared."""
 
     def __call__(self, name: str, *given: Any) -> None:
-        """Call a function. Raises what `gpu_errors.py` says, where it fails."""
+        """Call a function. Raises the errors of `gpu_errors.py`."""
         code = self.asked(name, *given)
         if code:
             raise self.failure(name, code)
 
     def asked(self, name: str, *given: Any) -> int:
-        """What a function answers, 0 if it did what it is for."""
+        """Call a function; return its status, 0 for success."""
         function = self.functions.get(name)
         if function is None:
             function = self.functions[name] = getattr(self.handle, f"observer_{name}")
@@ -45,18 +45,21 @@ class Library:
         return int(function(*given))
 
     def number(self, name: str, *given: Any) -> int:
-        """What a function leaves at its first parameter: a number, a handle or an address."""
+        """Call a function.
+
+        Return the number, handle or address that it stores at its first parameter.
+        """
         found = ctypes.c_uint64()
         self(name, ctypes.byref(found), *given)
         return found.value
 
     def failure(self, name: str, code: int) -> CompileError:
-        """The error for a code that a function returned."""
+        """Make the error for a status."""
         return failure(name, code)
 
 
 class ObservedGpus:
-    """The devices that the library shows this process."""
+    """The devices that the library exposes to this process."""
 
     version = 13, 0
 
@@ -65,7 +68,7 @@ class ObservedGpus:
         self.library("start")
 
     def found(self) -> list[Found]:
-        """What is known of each."""
+        """Describe each device."""
         return [self._about(k) for k in range(self.library.number("count"))]
 
     def _about(self, number: int) -> Found:
@@ -77,7 +80,7 @@ class ObservedGpus:
         return Found(called, identity, CAPABILITY, size.value, self.version)
 
     def open(self, number: int = 0) -> ObservedGpu:
-        """A device, which is current then."""
+        """Open a device, and make it current."""
         return ObservedGpu(self.library, number)
 
 
@@ -93,34 +96,34 @@ class ObservedGpu:
         library.asked("use", self.handle)
         self.landing: Cells = np.zeros(LANDING, np.int64)
         self.aside = library.number("stream")
-        """A stream whose work is captured, and done by none of it."""
+        """The stream whose work is captured and not executed."""
         self.stream = self.main = 0
         self.times = (ctypes.c_double * 2)()
 
     def load(self, image: bytes) -> int:
-        """The module of a library of kernels."""
+        """Load a library of kernels as a module."""
         return self.library.number("load", image)
 
     def unload(self, module: int) -> None:
-        """Give a module back."""
+        """Unload a module."""
         self.library("unload", module)
 
     def kernel(self, module: int, name: str) -> int:
-        """A kernel of a module."""
+        """Return a kernel of a module."""
         return self.library.number("kernel", module, name.encode())
 
     def launch(self, kernel: int, blocks: int, threads: int, shared: int, places: int) -> None:
-        """Run a kernel, or capture that."""
+        """Run or capture a kernel."""
         self.library("launch", kernel, blocks, threads, shared, self.stream, places)
 
     def allocate(self, size: int, cell: int) -> int:
-        """The address of so many bytes, each of which has its shadow."""
+        """Allocate so many bytes, with shadow memory; return the address."""
         made = self.library.number("allocate", size, self.stream)
         self.library.asked("memory", made, size, cell, 0)
         return made
 
     def free(self, address: int) -> None:
-        """Give memory back, whatever device is current."""
+        """Free memory, whatever device is current."""
         before = self.library.number("current")
         self.library.asked("use", self.handle)
         self.library.asked("free", address, 0)
@@ -143,33 +146,33 @@ class ObservedGpu:
         self.library("zero", to, size, self.stream)
 
     def wait(self) -> None:
-        """Everything is done already."""
+        """Check the stream; work is done already."""
         self.library("wait", self.stream)
 
     def mark(self, which: int) -> None:
-        """Note the time."""
+        """Record the time."""
         self.library("mark", ctypes.addressof(self.times) + which * ctypes.sizeof(ctypes.c_double))
 
     def elapsed_ms(self) -> float:
-        """Between the marks."""
+        """Return the time between the marks."""
         begin, end = self.times
         return float(end - begin) * 1000
 
     def capture(self) -> ObservedGraph:
-        """A graph of what will be asked for inside of `with`."""
+        """Return a graph that captures work inside `with`."""
         return ObservedGraph(self)
 
     def free_bytes(self) -> int:
-        """Memory of the device that nobody has."""
+        """Return the device's free memory."""
         return self.library.number("free_bytes")
 
     def trim(self) -> None:
-        """Nothing is kept."""
+        """Wait; no memory is cached."""
         self.wait()
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """Calls are about this device, and then again about that of before."""
+        """Make this device current, and restore the former one afterwards."""
         before = self.library.number("current")
         self.library.asked("use", self.handle)
         try:
@@ -179,7 +182,7 @@ class ObservedGpu:
 
     @contextmanager
     def on(self, stream: Any) -> Iterator[None]:
-        """Work goes to a stream of the library."""
+        """Use a stream of the library for all work."""
         self.stream = self.main = 0 if stream in (None, 1) else int(stream)
         try:
             yield
@@ -187,33 +190,33 @@ class ObservedGpu:
             self.stream = self.main = 0
 
     def follow(self, stream: int) -> None:
-        """What was asked of a stream is done already, if there is such a stream."""
+        """Check that the stream exists; its work is done already."""
         self.library("wait", stream)
 
     def owns(self, address: int) -> bool:
-        """Whether an address is in the memory of this device."""
+        """Return True if an address is in the memory of this device."""
         with self.current():
             return bool(self.library.asked("owns", address))
 
     def imported(self, array: Any) -> Any:
-        """An array of the processor's memory, in which the devices are."""
+        """Import an array; the devices lie in the processor's memory."""
         return Exported(np.from_dlpack(array))
 
     def array(self, address: int, shape: tuple[int, ...], kind: Any, owner: object) -> Any:
-        """An array of the processor's memory, which is the device's."""
+        """Return an array over the device's memory, which is the processor's."""
         told = {"data": (address, False), "shape": shape, "typestr": np.dtype(kind).str}
         return np.asarray(_Memory({**told, "version": 3}, owner))
 
 
 class _Memory:
-    """Memory as NumPy takes it, with who keeps it."""
+    """Memory with its owner, for NumPy."""
 
     def __init__(self, told: dict[str, Any], owner: object) -> None:
         self.__array_interface__, self.owner = told, owner
 
 
 class Exported:
-    """An array in a device's memory, as CuPy would tell of it."""
+    """An array in a device's memory that exports itself as CuPy's do."""
 
     def __init__(self, array: Cells) -> None:
         self.array = array
@@ -223,7 +226,7 @@ class Exported:
 
 
 class ObservedGraph:
-    """What is asked of the stream `aside`."""
+    """Work captured from the stream `aside`."""
 
     def __init__(self, gpu: ObservedGpu) -> None:
         self.gpu, self.ready = gpu, 0
@@ -246,9 +249,9 @@ class ObservedGraph:
             self.close()
 
     def launch(self) -> None:
-        """Do all of it once more."""
+        """Run the captured work."""
         self.gpu.library("repeat", self.ready, self.gpu.stream)
 
     def close(self) -> None:
-        """Give it back."""
+        """Free the graph."""
         self.gpu.library("forget", self.ready)

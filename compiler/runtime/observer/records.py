@@ -1,6 +1,6 @@
-"""What was seen of a run: problems, and for each access what its requests cost.
+"""Read the records of an observed run: problems, and the cost of each access.
 
-A request is what the threads of a warp that are in the same iteration of all loops ask for at once.
+A request is the simultaneous access by those threads of a warp in the same iteration of all loops.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ UNWRITTEN = "The host reads a cell that nothing has written."
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A request: the byte of its block of memory that each lane touches, -1 for a lane that rests.
+    """A request: the byte of its block that each lane touches, -1 for an inactive lane.
 
     `step` is the number of the request among those of the warp, from 0.
     """
@@ -48,10 +48,10 @@ class Sample:
 class Site:
     """An access of the text, by its line, from 1, over all launches.
 
-    `visits` of threads, of `size` bytes, in so many `requests`, which touch `bytes` different ones
-    each, added up. Of global memory `sectors` of 32 bytes are fetched, where `fewest` would do for
-    as many bytes; of shared memory `passes` are made over the banks, and `least` would do.
-    `partial`: only the first requests of a block of threads were taken apart.
+    `visits` of threads, of `size` bytes, in so many `requests`, which touch `bytes` distinct ones
+    each, added up. In global memory `sectors` of 32 bytes are fetched, where `fewest` would suffice
+    for as many bytes; in shared memory there are `passes` over the banks, where `least` would
+    suffice. `partial`: only the first requests of a block of threads were analysed.
     """
 
     line: int
@@ -72,7 +72,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What no program may do on a device: how often, in which line, and who did it first."""
+    """Undefined behaviour: its count, its line, and the first thread."""
 
     says: str
     line: int
@@ -83,11 +83,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A run that was watched: also its launches, with their blocks of threads, in order.
+    """An observed run, with its launches and their blocks of threads, in order.
 
-    `barriers` tells how often all threads of a block came to that in each line. `results` are
-    None where it did not come to its end, because of a problem or, `error`, a check that failed.
-    `copied`: bytes that the host had copied from one block of memory of the device to another.
+    `barriers` counts, by line, arrivals of all threads of a block. `results` are
+    None where it did not finish, because of a problem or a failed check (`error`).
+    `copied`: bytes of copies between blocks of device memory.
     """
 
     results: list[values.Value] | None
@@ -101,7 +101,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """What the process in which the kernels run tells; `report` is that of `watch.cpp`."""
+    """The raw output of the process that ran the kernels; `report` is that of `watch.cpp`."""
 
     results: list[values.Value] | None
     error: RuntimeError_ | None
@@ -118,10 +118,10 @@ def observe(
     seconds: float = 60.0,
     without: int = 0,
 ) -> Observation:
-    """Run an entry point of a CUDA text of ours in this process, and watch it.
+    """Run an entry point of a generated CUDA text in this process under observation.
 
-    The barrier in line `without` is skipped: what is wrong then is what it is there for.
-    Raises UsageError for values that do not fit, or where there is no C++ compiler.
+    The barrier in line `without` is skipped, to see the race that it prevents. Raises UsageError
+    for values that do not fit, or where there is no C++ compiler.
     """
     texts, watch = split(code)[0], _driver()
     for wide in (False, True):
@@ -135,7 +135,7 @@ def observe(
 
 @cache
 def _driver() -> str:
-    """The driver of this process: a second one, from elsewhere, would be asked in its place."""
+    """Return the driver of this process; a second one from another path would be shadowed by it."""
     return str(build.driver())
 
 
@@ -151,7 +151,7 @@ def run(
     without: int = 0,
     wide: bool = False,
 ) -> Raw:
-    """The run, with kernels that are compiled and the driver that watches; not yet read.
+    """Run compiled kernels under the observing driver; return raw records.
 
     Raises TooWide where indices need 64 bits, unless the kernels are `wide`.
     """
@@ -175,9 +175,9 @@ def run(
 
 
 def read(raw: Raw, kernels: Path) -> Observation:
-    """What was seen, by the lines of the text; accesses to what no line of a kernel names are out.
+    """Parse the records by lines of the text; drop accesses outside kernel lines.
 
-    Those are the accesses of what reports a failed check.
+    Those belong to the report of a failed check.
     """
     rows = [line.split(" ", 5) for line in raw.report.splitlines()]
     lines = build.places(kernels, sorted({int(row[1]) for row in rows}))
