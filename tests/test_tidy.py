@@ -244,6 +244,7 @@ PLAIN = (
     "compiler/driver/",
     "compiler/editor/",
     "compiler/explain/",
+    "compiler/frontend/",
     "compiler/ir/",
     "compiler/notebooks/",
     "compiler/optimise/",

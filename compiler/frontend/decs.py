@@ -1,6 +1,6 @@
-"""The syntax tree, outermost part: declarations, modules and module types, programs.
+"""Syntax tree, outermost part: declarations, modules and module types, programs.
 
-`ast.py` has what stands inside of a declaration: types, patterns, expressions.
+`ast.py` has the inner nodes: types, patterns, expressions.
 """
 
 from __future__ import annotations
@@ -96,12 +96,12 @@ class ModTypeDec(Dec):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BodyParts(Dec):
-    """The declarations of a body that is read and checked in pieces; they are not in the tree."""
+    """The declarations of a body that is parsed and checked in pieces; they are not in the tree."""
 
     values: frozenset[str]
     """The names of the values among them."""
     mentions: set[str]
-    """The names that they mention and do not bind, once they have been checked."""
+    """Their free names, known once they have been checked."""
 
 
 class ModExp(Node):

@@ -1,4 +1,4 @@
-"""The files of a program: which names they have, what a text imports, and where that is.
+"""The files of a program: paths, imports, and import resolution.
 
 A file is named by its path, `lib/sums.fut`, from a folder that is the same for all. The import of
 "../sums" in `lib/matrix/mul.fut` is `lib/sums.fut`. Spans of the main program have no file, whether
@@ -22,13 +22,13 @@ from compiler.frontend.parser import parse
 
 ENDING = ".fut"
 FLATPACK = ".fp"
-"""How the path of a main program in FlatPack ends."""
+"""Extension of a main program in FlatPack."""
 MANIFEST = "futhark.pkg"
-"""The name of a file that says which packages a program requires; it may lie among the others."""
+"""Name of the file that lists the packages a program requires; it may lie among the others."""
 MOST = 1000
-"""Files of one program."""
+"""Most files of one program."""
 LONGEST = 200
-"""Characters of a path."""
+"""Most characters of a path."""
 
 Import = decs.ImportDec | decs.MImport
 
@@ -36,7 +36,7 @@ _PACKAGE = re.compile(r"((?:.*/)?)lib/([\w-]+(?:\.[\w-]+)+/[\w.-]+/[\w.-]+)/")
 
 
 def package_of(path: str) -> re.Match[str] | None:
-    """The folder (with its `/`) and the name of the package that a file is of; None of any other.
+    """Match the folder (with its `/`) and the name of a file's package; None without one.
 
     A package's files lie below `lib/HOST/USER/NAME`, where `futhark pkg sync` puts them.
     """
@@ -44,12 +44,12 @@ def package_of(path: str) -> re.Match[str] | None:
 
 
 KEPT_CHARACTERS = 400_000
-"""Of all files whose syntax trees are kept, but for the last; each takes about 100 bytes."""
+"""Limit on the characters of all cached files but the last; each costs about 100 bytes."""
 _trees: OrderedDict[tuple[str, str], decs.Program] = OrderedDict()
 
 
 def parsed(text: str, file: str) -> decs.Program:
-    """The syntax tree of a file, which is kept.
+    """Parse a file, with a cache.
 
     Errors: `SyntaxError_`, in that file.
     """
@@ -64,7 +64,7 @@ def parsed(text: str, file: str) -> decs.Program:
 
 
 def imports(declared: Iterable[decs.Dec]) -> Iterator[Import]:
-    """The imports among declarations and in modules among them, in order of text."""
+    """Yield the imports among declarations and in modules among them, in order of text."""
     for dec in declared:
         match dec:
             case decs.ImportDec():
@@ -122,7 +122,7 @@ def _is_path(path: str, endings: tuple[str, ...]) -> bool:
 
 
 def path_of(one: Import, main: str) -> str:
-    """The path of the file that an import names; `main` is that of the main program.
+    """Return the path of the file that an import names; `main`: that of the main program.
 
     Errors: it is no relative path.
     """
@@ -149,9 +149,9 @@ def path_of(one: Import, main: str) -> str:
 
 
 def in_order(program: decs.Program, files: Mapping[str, str], main: str) -> list[tuple[str, str]]:
-    """The files that a program imports, with their texts, each behind those that it imports itself.
+    """Return the imported files with their texts, each after its own imports.
 
-    Where one of them cannot be checked the list ends.
+    The list ends where one of them cannot be checked.
     """
     found: dict[str, str] = {}
     around = {main}
@@ -173,7 +173,7 @@ def in_order(program: decs.Program, files: Mapping[str, str], main: str) -> list
 
 
 def gather(text: str, main: str, read: Callable[[str], str | None]) -> dict[str, str]:
-    """The files that a program imports, also through others, by path; `read` gives a file's text.
+    """Collect the transitively imported files by path; `read` returns a file's text.
 
     What is not there (`read` gives None) is left to the checker to tell, as is what is wrong in it.
     Errors: more than `MOST` files.

@@ -1,9 +1,8 @@
-"""What the prelude is written over: names and types, in Futhark's own notation.
+"""Intrinsics of the prelude: names and types, in Futhark's notation.
 
-A definition in the prelude reaches them as `intrinsics.NAME`. The checker reads the types, lowering
-knows the meaning; nobody else knows the names. Maps and zips of more arguments, `filter`,
-`partition`, `rotate`, .. are ordinary Futhark in the prelude. Programs reach only those of
-`PUBLIC`.
+The prelude uses them as `intrinsics.NAME`. The checker reads the types, lowering defines the
+meanings; no other part knows the names. Maps and zips of more arguments, `filter`, `partition`,
+`rotate`, .. are ordinary Futhark in the prelude. Programs reach only those of `PUBLIC`.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ DERIVATIVES = ("jvp2", "vjp2", "jmp2", "mjp2")
 """Derivatives of their functional argument."""
 
 ACCUMULATING = ("scatter_stream", "hist_stream", "acc_write")
-"""Those of accumulators, values of the type `acc`."""
+"""Intrinsics of accumulators, values of the type `acc`."""
 
 PUBLIC = (*(name for name in INTRINSICS if name.startswith("flat_")), *ACCUMULATING)
-"""What programs can use: slices and updates by LMADs (thesis, section 3.3), and accumulators."""
+"""Intrinsics for programs: slices and updates by LMADs (thesis, section 3.3), and accumulators."""

@@ -1,8 +1,8 @@
-"""Source text to tokens, for the grammar in `grammar.lark`.
+"""Tokenise source text for the grammar in `grammar.lark`.
 
-What the grammar cannot see is decided here: whether a `[` follows without space something that can
-be indexed (IBRACK) or not (LBRACK); whether `.x` selects a field; whether `'a` is a type variable
-or the beginning of a character. Symbols are read as long as they go, as the language demands.
+Resolves what the grammar cannot: whether a `[` directly follows an indexable expression (IBRACK) or
+not (LBRACK); whether `.x` selects a field; whether `'a` is a type variable or begins a character.
+Symbols are read by maximal munch.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from compiler.base.spans import Span
 from compiler.frontend.syntax_hints import CHARACTERS
 
 MAX_ERRORS = 20
-"""Of one text."""
+"""Most errors of one text."""
 KEYWORDS = {
     word: word.upper()
     for word in (
@@ -47,7 +47,7 @@ _PUNCTUATION = {
     "`": "TICK",
 }
 _QUANTIFIED = frozenset(("LBRACK", "IBRACK", "ID", "RBRACK"))
-"""What stands between the `?` and the `.` of `?[n][m].[n][m]i32`."""
+"""Tokens between the `?` and the `.` of `?[n][m].[n][m]i32`."""
 _INDEXABLE = frozenset(("ID", "FIELD", "RPAR", "RBRACK", "RCURL", "STRING"))
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_']*"
@@ -96,14 +96,14 @@ class Lexed:
     _refused: set[str] = field(default_factory=set)
 
     def refuse(self, source: str, pos: int, span: Span) -> None:
-        """An error for a character, unless there was one for the same, or there are many."""
+        """Record an error for a character, unless it is repeated or there are many."""
         if len(self.errors) < MAX_ERRORS and source[pos] not in self._refused:
             self._refused.add(source[pos])
             self.errors.append(_bad_character(source, pos, span))
 
 
 def tokenise(source: str, file: str = "", line: int = 1) -> Lexed:
-    """All tokens of `source`, which begins at that line of its file.
+    """Tokenise `source`, which begins at that line of its file.
 
     Characters that cannot start one become errors and are skipped.
     """
@@ -160,7 +160,7 @@ def tokenise(source: str, file: str = "", line: int = 1) -> Lexed:
 
 
 def _classify(kind: str, text: str, indexable: bool, quantifier: bool) -> tuple[str, int]:
-    """The terminal that `text` is, and how many of its characters belong to it."""
+    """Return the terminal of `text`, and the number of its characters."""
     match kind:
         case "name":
             if text == "_":

@@ -1,4 +1,4 @@
-"""Literals as they are written: numbers, characters, strings and truth values."""
+"""Literals in source text: numbers, characters, strings and truth values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compiler.frontend import ast
 from compiler.frontend.characters import unescaped
 
 MOST_DIGITS = 1100
-"""Of an integer literal: as many as the largest `f64` has in base 2, and some."""
+"""Most digits of an integer literal: those of the largest `f64` in base 2, and some."""
 _BASES = {"0x": 16, "0b": 2}
 _ROMAN = {
     "M": 1000, "CM": 900, "D": 500, "CD": 400, "C": 100, "XC": 90, "L": 50, "XL": 40, "X": 10,
@@ -23,7 +23,10 @@ _ROMAN = {
 
 
 def literal(token: Token, span: Span) -> ast.Exp:
-    """What a literal stands for. Errors: a number or a character that there is not."""
+    """Parse a literal.
+
+    Errors: a number or a character that there is not.
+    """
     match token.type:
         case "INT":
             return _integer(str(token), span)
@@ -39,7 +42,10 @@ def literal(token: Token, span: Span) -> ast.Exp:
 
 
 def characters(token: Token, span: Span) -> str:
-    """What stands between quotes. Errors: an escape that there is not."""
+    """Decode a quoted literal.
+
+    Errors: an escape that there is not.
+    """
     try:
         return unescaped(str(token)[1:-1])
     except ValueError as error:
@@ -71,7 +77,7 @@ def _integer(text: str, span: Span) -> ast.IntLit:
 
 
 def _roman(numerals: str) -> int:
-    """Numerals in any order and number are added up: `VX` is 15, `IIII` 4."""
+    """Sum numerals in any order and number: `VX` is 15, `IIII` 4."""
     return sum(_ROMAN[one] for one in re.findall("CM|CD|XC|XL|IX|IV|.", numerals))
 
 

@@ -1,4 +1,4 @@
-"""Infix operators: from a flat list to a tree, by precedence and associativity."""
+"""Resolve infix operators to trees, by precedence and associativity."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ Operand = TypeVar("Operand")
 
 
 def precedence(name: str) -> int:
-    """How tightly the operator binds; a name in backticks binds loosest."""
+    """Return the operator's precedence; a name in backticks binds loosest."""
     return next((level for prefix, level in _LEVELS if name.startswith(prefix)), _BACKTICK)
 
 
 def is_right(name: str) -> bool:
-    """Whether of several the last is applied first."""
+    """Test for right associativity."""
     return precedence(name) == _RIGHT
 
 
 def tree_of(first: ast.Exp, rest: list[tuple[tuple[ast.QualName, Span], ast.Exp]]) -> ast.Exp:
-    """`first op operand op operand ..` as nested `BinOp`s."""
+    """Build nested `BinOp`s from `first op operand op operand ..`."""
     return folded(first, rest, _binary)
 
 
@@ -45,7 +45,7 @@ def folded(
     rest: list[tuple[tuple[ast.QualName, At], Operand]],
     combine: Callable[[ast.QualName, At, Operand, Operand], Operand],
 ) -> Operand:
-    """Operands between operators, two by two as these bind; what belongs to one is handed on."""
+    """Combine operands pairwise by precedence (operator-precedence parsing)."""
     operands: list[Operand] = [first]
     operators: list[tuple[ast.QualName, At]] = []
 

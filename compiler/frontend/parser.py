@@ -1,7 +1,7 @@
-"""Source text to syntax tree, with several errors per run.
+"""Parse source text to a syntax tree, with several errors per run.
 
 The grammar is `grammar.lark` (LALR), the tokens come from `lexer.py`, the tree from `builder.py`.
-After an error, parsing goes on at the next declaration that starts a line.
+After an error, parsing resumes at the next declaration that starts a line.
 """
 
 from __future__ import annotations
@@ -50,26 +50,26 @@ _WORDS = {
     "STRING": "a string",
 }
 _LONGEST = 60
-"""Characters of a word that an error shows."""
+"""Most characters of a word in an error."""
 _KEYWORDS = ("IN", "THEN", "ELSE", "DO", "FOR", "WHILE", "CASE")
 _ATOMS = frozenset(("ID", "INT", "FLOAT", "STRING", "FIELD"))
 _OPERATORS = frozenset(("OP", "MINUS", "STAR", "LT", "BAR", "QUALOP", "BANG", "TICK"))
 
 
 class _Tokens(lark.lexer.Lexer):
-    """Hands lark the tokens that `tokenise` made."""
+    """Feeds lark the tokens of `tokenise`."""
 
     def __init__(self, lexer_conf: object) -> None:
         pass
 
     def lex(self, lexer_state: Any, parser_state: Any = None) -> Iterator[Token]:
-        """The tokens, which lark was given as its text."""
+        """Return the tokens, which lark was given as its text."""
         return iter(lexer_state)
 
 
 @functools.cache
 def _grammar() -> Lark:
-    """The parser's tables, kept from run to run under the versions of what they are made from."""
+    """Return the parser's tables, cached across runs under the versions of their sources."""
     text = resources.files("compiler.frontend").joinpath("grammar.lark").read_text("utf-8")
     key = hashlib.sha256(f"{text}{lark.__version__}{sys.version}".encode()).hexdigest()[:24]
     name = f"grammar-{key}.pickle"
@@ -94,7 +94,7 @@ def _grammar() -> Lark:
 
 
 def _shared(made: Lark) -> Lark:
-    """A parser that was loaded, in whose tables what is equal is one: a megabyte less."""
+    """Share equal objects in a loaded parser's tables, which saves a megabyte."""
     one: dict[object, object] = {}
     table: Any = made.parser.parser
     for row in table._parse_table.states.values():
@@ -105,7 +105,7 @@ def _shared(made: Lark) -> Lark:
 
 @functools.cache
 def _concrete() -> Lark:
-    """The same tables, for trees of tokens."""
+    """Return the same tables, for concrete syntax trees."""
     kept = io.BytesIO()
     _grammar().save(kept, ["transformer"])
     kept.seek(0)
@@ -113,13 +113,16 @@ def _concrete() -> Lark:
 
 
 def concrete(lexed: Lexed) -> Tree[Token]:
-    """What the grammar matches, token by token, in a text without errors."""
+    """Parse a text without errors to a concrete syntax tree, token by token."""
     tokens: Any = lexed.tokens
     return _concrete().parse(tokens)
 
 
 def parse_expression(source: str, file: str) -> Exp:
-    """The syntax tree of an expression. Raises as `parse` does."""
+    """Parse an expression.
+
+    Raises as `parse` does.
+    """
     first, *more = parse(source, file, _HEAD).decs
     if more:
         raise SyntaxError_(
@@ -136,11 +139,11 @@ _HEAD = tuple(
     Token(*one, BEFORE_THE_TEXT, 1, 1, 1, 1, 0)
     for one in (("DEF", "def"), ("ID", "it"), ("EQ", "="))
 )
-"""What makes a program of an expression behind it."""
+"""Tokens before an expression that make it a program."""
 
 
 def parse(source: str, file: str = "", head: tuple[Token, ...] = (), line: int = 1) -> decs.Program:
-    """The program's syntax tree; `head` are tokens that stand before it, `line` is its first.
+    """Parse a program; `head`: tokens before it, `line`: its first line.
 
     Raises `SyntaxError_` for the first error in the text; its `others` are the errors after it.
     """
@@ -186,7 +189,7 @@ def _parse_from(lexed: Lexed, start: int, file: str) -> decs.Program:
 
 
 def _follows(skipped: list[SyntaxError_], tokens: list[Token], bad: Token) -> bool:
-    """Whether a character before `bad`, in the same declaration, was skipped: it is told of."""
+    """Test whether an error follows from a skipped character in the same declaration."""
     end = (bad.line or 0, bad.column or 0) if bad.type != "$END" else (math.inf, 0)
     heads = [t.line or 0 for t in tokens if t.column == 1 and t.type in _DECLARATION]
     first = max((line for line in heads if (line, 1) < end), default=0)
@@ -194,7 +197,7 @@ def _follows(skipped: list[SyntaxError_], tokens: list[Token], bad: Token) -> bo
 
 
 def _next_declaration(tokens: list[Token], start: int, bad: Token) -> int:
-    """Where to go on: the next declaration at the beginning of a line, at or behind `bad`."""
+    """Return the index of the next declaration that begins a line, at or behind `bad`."""
     if bad.type == "$END":
         return len(tokens)
     reached = bad.start_pos or 0
@@ -231,7 +234,7 @@ def _explain(
 
 
 def end_of(source: str, file: str = "", line: int = 1) -> Span:
-    """Where what a text says ends, which begins at that line."""
+    """Return the end of a text without trailing space; the text begins at that line."""
     span = span_at(source, len(source.rstrip(" \t\r\n")), file)
     return span._replace(line=span.line + line - 1, end_line=span.end_line + line - 1)
 
@@ -243,7 +246,7 @@ def _shown(token: Token) -> str:
 
 
 def expected_in_words(accepts: set[str]) -> str:
-    """What a reader would say could stand here, at most four things."""
+    """Describe the accepted tokens, at most four things."""
     words: list[str] = []
     rest = set(accepts)
     if rest >= {"IF", "FLOAT"}:

@@ -1,4 +1,4 @@
-"""What typed expressions and patterns are made of: parts, variables."""
+"""Generic traversal of typed expressions and patterns: parts, rebuilding, variables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Node = TypeVar("_Node")
 
 
 def free_variables(e: t.Exp) -> set[Name]:
-    """All names of variables in `e`; names are unique, so the caller leaves out its own."""
+    """Return all variables in `e`; as names are unique, callers subtract their own."""
     found: set[Name] = set()
     todo: list[t.Exp] = [e]
     while todo:
@@ -28,7 +28,7 @@ def free_variables(e: t.Exp) -> set[Name]:
 
 
 class Rebuilder(Protocol):
-    """What becomes of the parts of an expression."""
+    """A transformation of the parts of an expression."""
 
     def exp(self, exp: t.Exp) -> t.Exp: ...  # noqa: D102
 
@@ -40,7 +40,7 @@ class Rebuilder(Protocol):
 
 
 class _Field(NamedTuple):
-    """How the value of a field is gone through: the expressions in it, and it with other parts."""
+    """Traversal of a field: the expressions in it, and its reconstruction with other parts."""
 
     parts: Callable[[Any], Iterable[t.Exp]]
     rebuild: Callable[[Rebuilder, Any], Any]
@@ -66,7 +66,7 @@ _FIELDS: dict[str, _Field] = {
     "tuple[Pat, ...]": _Field(lambda xs: (), lambda r, xs: tuple([r.pat(x) for x in xs])),
     "Type": _Field(lambda x: (), lambda r, x: r.type(x)),
 }
-"""By annotations of fields; what is none of these is neither changed nor has expressions in it."""
+"""By annotations of fields; other fields hold no expressions and never change."""
 for _inner in ("DimIndex", "Case"):
     _FIELDS[f"tuple[{_inner}, ...]"] = _Field(
         lambda xs: [part for x in xs for part in parts(x)],
@@ -76,7 +76,7 @@ for _inner in ("DimIndex", "Case"):
 
 @cache
 def _fields_of(cls: type) -> tuple[tuple[str, _Field | None], ...]:
-    """The fields of a class of this language, or of the one that it extends for the checker."""
+    """Return the fields of a typed class, or of the one that the checker's class extends."""
     own = next(one for one in cls.__mro__ if one.__module__ == t.__name__)
     return tuple([(f.name, _FIELDS.get(str(f.type))) for f in fields(cast(Any, own))])
 
@@ -88,13 +88,13 @@ def _with_parts(cls: type) -> tuple[tuple[str, Callable[[Any], Iterable[t.Exp]]]
 
 
 def parts(e: t.Exp | t.Case | t.DimIndex) -> tuple[t.Exp, ...]:
-    """The expressions directly inside an expression, in order of evaluation (calls: as written)."""
+    """Return the direct subexpressions in order of evaluation (calls: as written)."""
     cls: Any = type(e)
     return tuple([part for name, how in _with_parts(cls) for part in how(getattr(e, name))])
 
 
 def rebuilt(r: Rebuilder, e: _Node) -> _Node:
-    """An expression with its parts as `r` has them: its type first, the others in order."""
+    """Rebuild an expression with parts transformed by `r`: its type first, the others in order."""
     cls: Any = type(e)
     new = []
     for name, how in _fields_of(cls):
@@ -104,7 +104,7 @@ def rebuilt(r: Rebuilder, e: _Node) -> _Node:
 
 
 def pattern_variables(pat: t.Pat) -> list[t.PVar]:
-    """The variables that a pattern binds."""
+    """Return the variables that a pattern binds."""
     match pat:
         case t.PVar():
             return [pat]
@@ -116,7 +116,7 @@ def pattern_variables(pat: t.Pat) -> list[t.PVar]:
 
 
 def without_stars(node: _Node, names: Container[Name]) -> _Node:
-    """A typed definition, or a part of one, in which these variables have no `*`."""
+    """Remove the `*` of these variables from a typed definition, or a part of one."""
     found: object = node
     if type(found) is tuple:
         found = tuple([without_stars(part, names) for part in found])

@@ -1,4 +1,4 @@
-"""The syntax tree as text, one node per line, for the `ast` stage.
+"""Print the syntax tree for the `ast` stage, one node per line.
 
 A node shows its kind and what it holds itself (names, numbers, operators); its parts stand below
 it, two columns further in. What is in the scope of a `let` stands below it as deep as the `let`
@@ -18,7 +18,7 @@ _CHAINED = (ast.Let, ast.LetFun, ast.LetWith)
 
 
 def show(prog: decs.Program) -> Text:
-    """The tree's lines, numbered by declaration."""
+    """Print the tree as lines, numbered by declaration."""
     lines: list[Line] = []
     for number, dec in enumerate(prog.decs):
         _node(dec, "", 0, number, lines)

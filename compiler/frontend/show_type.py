@@ -1,4 +1,4 @@
-"""Types and sizes as text, in Futhark's notation.
+"""Print types and sizes in Futhark's notation.
 
 Error messages show names as their author wrote them; panes pass `full=True` and show the unique
 names.
@@ -27,7 +27,7 @@ from compiler.frontend.types import (
 
 
 def show_type(t: Type, full: bool = False) -> str:
-    """`[n](i32, f64) -> bool`."""
+    """Print a type: `[n](i32, f64) -> bool`."""
     match t:
         case PrimT(prim):
             return prim
@@ -51,7 +51,7 @@ def show_type(t: Type, full: bool = False) -> str:
 
 
 def is_tuple(fields: tuple[tuple[str, object], ...]) -> bool:
-    """Whether a record's fields are those of a tuple (or unit)."""
+    """Test whether a record's fields are those of a tuple (or unit)."""
     return len(fields) != 1 and all(name == str(i) for i, (name, _) in enumerate(fields))
 
 
@@ -90,7 +90,7 @@ _LEVEL = {"+": 1, "-": 1, "*": 2, "/": 2, "%": 2}
 
 
 def show_size(s: Size, full: bool = False, level: int = 0) -> str:
-    """`n + 1`; an unknown size is empty."""
+    """Print a size: `n + 1`; an unknown one is empty."""
     match s:
         case SizeConst(value):
             return str(value)
@@ -109,7 +109,7 @@ def show_size(s: Size, full: bool = False, level: int = 0) -> str:
 
 
 _ITSELF = re.compile(r"\?\d+")
-"""In the key of an expression a part that is equal to nothing but itself, such as a function."""
+"""In keys of expressions: a part that equals only itself, such as a function."""
 
 
 def _drop_tags(key: str) -> str:

@@ -1,4 +1,4 @@
-r"""The typed program as text: Futhark with every binding's type, sizes, uniqueness and instances.
+"""Print the typed program: Futhark with every binding's type, sizes, uniqueness and instances.
 
 `f{i32, [n]}` is the instance of `f` at those type and size arguments; `?[k]` after an expression
 names the sizes that it brings forth. Names are the program's unique names. An expression stays on
@@ -23,7 +23,7 @@ WIDTH = 96
 
 
 def show(prog: t.TypedProg) -> Text:
-    """The program's definitions, file by file; those of the prelude are listed in the last line."""
+    """Print the definitions, file by file; list those of the prelude in the last line."""
     printer = _Printer({d.name: d.source_name for d in prog.defs if d.span.in_prelude})
     file = ""
     for d in shown(prog):
@@ -39,11 +39,11 @@ def show(prog: t.TypedProg) -> Text:
 
 
 class _TooLong(Exception):
-    """An expression does not fit on one line."""
+    """Raised if an expression does not fit on one line."""
 
 
 class _Printer:
-    """Collects lines; `prelude` maps its definitions' unique names to what users call them."""
+    """Collects lines; `prelude` maps unique names of its definitions to source names."""
 
     def __init__(self, prelude: dict[Name, str]) -> None:
         self.lines: list[Line] = []
@@ -57,7 +57,7 @@ class _Printer:
     # --- definitions ---------------------------------------------------------------------------
 
     def definition(self, d: t.Def) -> None:
-        """`def f [n] 't (x: t): r =` and its body."""
+        """Print `def f [n] 't (x: t): r =` and its body."""
         if self.lines:
             self.emit("", ())
         self.node += 1
@@ -69,7 +69,7 @@ class _Printer:
     # --- expressions over several lines --------------------------------------------------------
 
     def block(self, e: t.Exp, indent: int, before: str = "", after: str = "") -> None:
-        """`e` from column `indent` on, with `before` and `after` around it."""
+        """Print `e` from column `indent` on, between `before` and `after`."""
         room = WIDTH - indent - len(before) - len(after)
         if not isinstance(e, (t.Let, t.LetFun)):
             text = self.fits(e, room)
@@ -80,7 +80,7 @@ class _Printer:
         _BLOCKS.get(type(e), _Printer._parts)(self, e, indent, before, after)
 
     def fits(self, e: t.Exp, room: int) -> str | None:
-        """`e` on one line of at most `room` characters, or None."""
+        """Print `e` on one line of at most `room` characters, or return None."""
         if room <= 0:
             return None
         try:
@@ -151,7 +151,7 @@ class _Printer:
         self.block(e.body, indent + 2, "", f"){after}")
 
     def _operation(self, e: t.Exp, indent: int, before: str, after: str) -> None:
-        """The right operand below the left one, after the operator."""
+        """Print the right operand below the left one, after the operator."""
         assert isinstance(e, t.PrimOp)
         if len(e.args) != 2 or e.op.isalpha():
             self._parts(e, indent, before, after)
@@ -161,7 +161,7 @@ class _Printer:
         self._argument(e.args[1], indent + 2, f"{e.op} ", after, right)
 
     def _parts(self, e: t.Exp, indent: int, before: str, after: str) -> None:
-        """The head on one line, every part on lines of its own."""
+        """Print the head on one line, every part on lines of its own."""
         head, parts, tail = _split(e, self.prelude)
         listed = isinstance(e, (t.RecordExp, t.ArrayLit))
         self.node += 1
@@ -200,7 +200,7 @@ _LEVEL = {
 
 
 def _needs(e: t.Exp, op: str, left: bool) -> bool:
-    """Whether an operand of `op` needs parentheses."""
+    """Test whether an operand of `op` needs parentheses."""
     if isinstance(e, t.PrimOp) and len(e.args) == 2 and not e.op.isalpha():
         inner, outer = _LEVEL.get(e.op, 0), _LEVEL.get(op, 0)
         return inner < outer or (inner == outer and not left)
@@ -208,7 +208,7 @@ def _needs(e: t.Exp, op: str, left: bool) -> bool:
 
 
 def _split(e: t.Exp, prelude: dict[Name, str]) -> tuple[str, list[tuple[str, t.Exp]], str]:
-    """What stands first, the parts with their labels, and what stands last."""
+    """Split an expression into its head, its labelled parts, and its tail."""
     flat = partial(_short, prelude)
     match e:
         case t.Apply(fn=t.Var() as fn, args=args, ext=ext):
@@ -272,9 +272,9 @@ def _short(prelude: dict[Name, str], e: t.Exp) -> str:
 
 
 class _Flat:
-    """Expressions on one line; gives up as soon as the budget of characters is used up.
+    """Prints expressions on one line; gives up as soon as a budget of characters is spent.
 
-    An operator is counted before its operands: of a long chain, only the end is looked at.
+    An operator is counted before its operands: of a long chain, only the end is visited.
     """
 
     def __init__(self, prelude: dict[Name, str], room: int) -> None:
@@ -282,14 +282,14 @@ class _Flat:
         self.room = room
 
     def spend(self, text: str) -> str:
-        """Count characters."""
+        """Charge characters to the budget."""
         self.room -= len(text)
         if self.room < 0:
             raise _TooLong
         return text
 
     def exp(self, e: t.Exp) -> str:
-        """An expression without parentheses around it."""
+        """Print an expression without parentheses around it."""
         match e:
             case t.Const(type=type_, value=value):
                 return self.spend(_literal(value, show_type(type_)))
@@ -366,18 +366,18 @@ class _Flat:
         raise TypeError(e)
 
     def atom(self, e: t.Exp) -> str:
-        """An expression, in parentheses where it needs them as an argument."""
+        """Print an expression, in parentheses where it needs them as an argument."""
         text = self.exp(e)
         if isinstance(e, _ATOMS) or text.startswith(("(\\", "[")):
             return text
         return f"({text})"
 
     def operand(self, e: t.Exp, wrap: bool) -> str:
-        """An operand, in parentheses if asked for."""
+        """Print an operand, in parentheses if asked for."""
         return f"{self.spend('(')}{self.exp(e)})" if wrap else self.exp(e)
 
     def atoms(self, es: tuple[t.Exp, ...]) -> str:
-        """Arguments."""
+        """Print arguments."""
         return " ".join([self.atom(e) for e in es])
 
     def _var(self, e: t.Var) -> str:
@@ -407,7 +407,7 @@ class _Flat:
 
 
 def _logic_needs(e: t.Exp) -> bool:
-    """Whether an operand of `&&` or `||` needs parentheses."""
+    """Test whether an operand of a logical operator needs parentheses."""
     return isinstance(e, (t.If, t.Let, t.LetFun, t.Loop, t.Match, t.Lambda, t.Attr, t.Coerce))
 
 
@@ -431,7 +431,7 @@ def _ext(ext: tuple[Name, ...]) -> str:
 
 
 def pattern(pat: t.Pat, full: bool = True) -> str:
-    """A pattern with the type of every name; `full`: with unique names."""
+    """Print a pattern with the type of every name; `full`: with unique names."""
     called: Callable[[Name], str] = str if full else base_of
     match pat:
         case t.PVar(type=type_, name=name, consumes=consumes):
@@ -452,7 +452,7 @@ def _star(unique: bool) -> str:
 
 
 def head(keyword: str, d: t.Def, full: bool = True) -> str:
-    """The head of a definition, with its parameters and result; `full`: with unique names."""
+    """Print the head of a definition, with parameters and result; `full`: with unique names."""
     called: Callable[[Name], str] = str if full else base_of
     sizes = "".join(f" [{called(n)}]" for n in d.size_params)
     types = "".join(f" '{called(n)}" for n in d.type_params)

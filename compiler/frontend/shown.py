@@ -1,4 +1,4 @@
-"""Which definitions are shown: the main program's, and those that it needs of its other files."""
+"""Select the definitions to show: the main program's, and those that it needs of its files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from compiler.frontend.parts import free_variables
 
 
 def shown(prog: t.TypedProg) -> list[t.Def]:
-    """The definitions of the main program, then the needed ones of its files, file by file."""
+    """Return the main program's definitions, then the needed ones of its files, file by file."""
     own = [d for d in prog.defs if d.span.is_own]
     files = {file: number for number, file in enumerate(dict.fromkeys(d.span.file for d in own))}
     if len(files) < 2:

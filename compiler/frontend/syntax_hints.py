@@ -1,7 +1,7 @@
-"""Ways out of the slips of syntax that people make who are new, or come from other languages.
+"""Hints for syntax errors typical of beginners and users of other languages.
 
-A hint is told from the word that did not fit, from what could have stood there, and from the words
-before it on the same line.
+A hint depends on the unexpected token, on the accepted tokens, and on the tokens before it on the
+same line.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from compiler.base.dataclass import dataclass
 from compiler.base.prim import PRIMS
 
 BEFORE_THE_TEXT = -1
-"""Where the words lie that make a program of an expression."""
+"""Position of the tokens that make an expression a program."""
 _OPENING = {"LPAR": "(", "LBRACK": "[", "IBRACK": "[", "LCURL": "{"}
 _CLOSING = {"RPAR": "(", "RBRACK": "[", "RCURL": "{"}
 _DECLARATION = frozenset(("DEF", "ENTRY", "LET", "TYPE", "MODULE", "OPEN", "IMPORT", "LOCAL"))
@@ -64,7 +64,7 @@ CHARACTERS = {
     "\u2192": "An arrow is written `->`.",
     "\u03bb": _LAMBDA,
 }
-"""What is written instead of a character that Futhark has no use for."""
+"""Replacements for characters that Futhark does not use."""
 
 TYPES = {
     "int": "Integers are `i32` and `i64` (also `i8`, `i16`), unsigned `u8` to `u64`.",
@@ -95,36 +95,36 @@ TYPES = {
         if kind != "float" or bits > 8
     },
 }
-"""What is written for a type of other languages, by its name in small letters."""
+"""Replacements for types of other languages, by lowercase name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slip:
-    """A word that did not fit: what could have stood there, and all words before it."""
+    """An unexpected token: the accepted tokens, and all tokens before it."""
 
     token: Token
     wanted: frozenset[str]
     before: list[Token]
 
     def preceded(self, *kinds: str) -> bool:
-        """Whether the last words before are of these kinds, in this order."""
+        """Test whether the preceding tokens are of these kinds, in this order."""
         return tuple(t.type for t in self.before[-len(kinds) :]) == kinds
 
     def on_its_line(self, *words: str) -> bool:
-        """Whether one of these words stands before it on its line."""
+        """Test whether one of these words precedes it on its line."""
         return any(str(t) in words for t in self.line())
 
     def ends_in_a_range(self) -> bool:
-        """Whether two dots are the last sign but a value before it."""
+        """Test whether two dots are the last sign but a value before it."""
         return any(t.type == "DOTDOT" for t in self.before[-4:])
 
     def line(self) -> list[Token]:
-        """The words before it on its line."""
+        """Return the tokens before it on its line."""
         return [t for t in self.before if t.line == self.token.line]
 
 
 def way_out(slip: Slip) -> str:
-    """What to write instead; empty where nothing is known."""
+    """Suggest a correction; "" where none is known."""
     for kind in (
         _of_number,
         _of_word,
@@ -143,7 +143,7 @@ def way_out(slip: Slip) -> str:
 
 
 def _of_number(slip: Slip) -> str:
-    """Numbers without digits on a side of their point."""
+    """Hint at numbers without digits on a side of their point."""
     text, last = str(slip.token), slip.before[-1] if slip.before else None
     if slip.token.type == "FIELD" and text[1].isdigit():
         return points_digits(f"0{text}")
@@ -156,12 +156,12 @@ def _of_number(slip: Slip) -> str:
 
 
 def points_digits(number: str) -> str:
-    """The way out for a number without digits on a side of its point."""
+    """Hint at a number without digits on a side of its point."""
     return f"A number has digits on both sides of its point: `{number}`."
 
 
 def _of_word(slip: Slip) -> str:
-    """Words of other languages, and what they are here."""
+    """Hint at words of other languages."""
     match str(slip.token):
         case "where":
             return "Futhark has no `where`; bind names with `let .. in` before they are used."
@@ -201,7 +201,7 @@ def _of_word(slip: Slip) -> str:
 
 
 def _of_phrase(slip: Slip) -> str:
-    """Words that fit no other, by what stands before them."""
+    """Hint at words that fit no other hint, by the tokens before them."""
     if slip.on_its_line("return") and ("EQ" in slip.wanted or str(slip.before[-1]) == "return"):
         return _RETURN
     if slip.preceded("ASSERT", "ID") and slip.token.type in ("OP", "LT"):
@@ -218,7 +218,7 @@ def _of_phrase(slip: Slip) -> str:
 
 
 def _of_equals(slip: Slip) -> str:
-    """A `=` where another language has one, and the arrows of cases."""
+    """Hint at a `=` of other languages, and at the arrows of cases."""
     match slip.token.type:
         case "EQ" if slip.preceded("LOOP", "LPAR", "ID"):
             return _LOOP
@@ -250,7 +250,7 @@ def _of_equals(slip: Slip) -> str:
 
 
 def _of_function(slip: Slip) -> str:
-    """Functions, their parameters and compositions as other languages write them."""
+    """Hint at functions, parameters and compositions in the syntax of other languages."""
     match slip.token.type:
         case "ARROW" if "EQ" in slip.wanted and "COLON" in slip.wanted:
             return "The type of a result follows a colon: `def f (x: i32): i32 = ..`."
@@ -291,7 +291,7 @@ def _of_function(slip: Slip) -> str:
 
 
 def _of_type(slip: Slip) -> str:
-    """Types as other languages write them."""
+    """Hint at types in the syntax of other languages."""
     is_in_a_type = "ARROW" in slip.wanted and "IF" not in slip.wanted
     match str(slip.token):
         case "<" if is_in_a_type and slip.preceded("ID"):
@@ -305,7 +305,7 @@ def _of_type(slip: Slip) -> str:
 
 
 def _of_data(slip: Slip) -> str:
-    """Tuples, records, sums, arrays and texts as other languages write them."""
+    """Hint at tuples, records, sums, arrays and texts in the syntax of other languages."""
     match slip.token.type:
         case "BAR" if slip.on_its_line("type"):
             return _SUM
@@ -349,7 +349,7 @@ def _of_data(slip: Slip) -> str:
 
 
 def _of_brackets(slip: Slip) -> str:
-    """What stands in brackets and braces as in other languages."""
+    """Hint at brackets and braces as in other languages."""
     match slip.token.type:
         case "TYVAR" if slip.preceded("RBRACK"):
             return _TYPE_PARAMETER
@@ -375,7 +375,7 @@ def _of_brackets(slip: Slip) -> str:
 
 
 def _of_kind(slip: Slip) -> str:
-    """Signs that belong to a construct, and what is missing of that."""
+    """Hint at tokens of an incomplete construct."""
     match slip.token.type:
         case "LT" if slip.preceded("LOOP", "ID"):
             return _LOOP
@@ -420,12 +420,12 @@ def _of_kind(slip: Slip) -> str:
 
 
 def _is_choice_in_braces(slip: Slip) -> bool:
-    """Whether what could be a record stands behind the condition of an `if`."""
+    """Test for a seeming record behind the condition of an `if`."""
     return "EQ" in slip.wanted and slip.on_its_line("if") and not slip.on_its_line("then")
 
 
 def _asserts_alone(before: list[Token]) -> bool:
-    """Whether the last words are an assertion of one value, and of nothing for it."""
+    """Test whether the last tokens are an assertion without the value that it guards."""
     at = len(before) - 1
     if before and before[-1].type == "RPAR":
         depth = 0
@@ -437,7 +437,7 @@ def _asserts_alone(before: list[Token]) -> bool:
 
 
 def _unclosed(slip: Slip) -> str:
-    """The innermost bracket that is open, where its closing one could have stood."""
+    """Hint at the innermost open bracket, where its closing one was acceptable."""
     if slip.token.type in _DECLARATION and not slip.wanted & set(_CLOSING):
         if slip.before and slip.before[-1].start_pos == BEFORE_THE_TEXT:
             return DECLARED

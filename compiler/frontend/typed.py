@@ -157,7 +157,7 @@ class PrimFun(Exp):
 
 @dataclass(frozen=True, slots=True)
 class Apply(Exp):
-    """A function applied to some or all of its arguments; `ext` are the sizes it brings forth."""
+    """A function applied to some or all arguments; `ext`: existential sizes of the result."""
 
     fn: Exp
     args: tuple[Exp, ...]
@@ -354,7 +354,7 @@ class Assert(Exp):
 
 @dataclass(frozen=True, slots=True)
 class Hole(Exp):
-    """`???`: a value still to be written; who needs it fails. `text` is its type as written."""
+    """`???`: a value still to be written; its evaluation fails. `text` is its type as written."""
 
     text: str = ""
 
@@ -376,7 +376,7 @@ class Attr(Exp):
 
     @property
     def parameter(self) -> str:
-        """The tuning parameter whose value may take the place of the expression's, or nothing."""
+        """The tuning parameter whose value may replace the expression's, or ""."""
         found = re.fullmatch(r"param\s*\(\s*([\w']+)\s*\)", self.attr)
         return found[1] if found else ""
 
@@ -406,14 +406,14 @@ class Def:
     span: Span
     attrs: tuple[str, ...] = ()
     fresh_fields: tuple[str, ...] = ()
-    """Where only some fields of a record result are unique: their names."""
+    """The unique fields of a record result, if not all are."""
     recursive: bool = False
-    """Whether it calls itself."""
+    """True if it calls itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntryPoint:
-    """How the outside sees an entry: its types as the author wrote them, for display and input."""
+    """The external view of an entry: its types as written, for display and input."""
 
     name: str
     param_names: tuple[str, ...]
@@ -429,4 +429,4 @@ class TypedProg:
     defs: tuple[Def, ...]
     entries: tuple[EntryPoint, ...]
     warned: frozenset[Warning_] = frozenset()
-    """What the checker has found that its author probably did not mean."""
+    """Warnings of the checker."""

@@ -49,10 +49,10 @@ class SizeOp(Size):
 
 
 class AnySize(Size):
-    """A size that nothing but the value tells, and that may differ from value to value.
+    """A size known only from the value, which may differ from value to value.
 
-    In an abbreviation it is a written `[]`, replaced wherever the abbreviation is used; in a typed
-    program it occurs in instances of `'~t` and `'^t`, and in what is of such a type.
+    In an abbreviation it is a written `[]`, replaced at each use of the abbreviation; in a typed
+    program it occurs in instances of `'~t` and `'^t`, and in values of such types.
     """
 
     __slots__ = ()
@@ -76,28 +76,28 @@ class SizeExp(Size):
 
 
 class Type:
-    """A type; ask `parts` and `map_parts` where its form does not matter."""
+    """A type; `parts` and `map_parts` traverse it where its form does not matter."""
 
     __slots__ = ("_is_plain",)
     _is_plain: bool
 
     @property
     def parts(self) -> tuple[Type, ...]:
-        """The types directly inside, functions' included, from left to right."""
+        """The direct component types, functions' included, from left to right."""
         return ()
 
     @property
     def held(self) -> tuple[Type, ...]:
-        """The types of what a value consists of: none for a function."""
+        """The component types of a value: none for a function."""
         return self.parts
 
     def map_parts(self, change: Callable[[Type], Type]) -> Type:
-        """The type with its parts changed; itself if none is another."""
+        """Transform the components; return the type itself if none changes."""
         return self
 
     @property
     def is_open(self) -> bool:
-        """Whether variables, unknowns or sizes stand in it outside of its parts."""
+        """True if it has variables, unknowns or sizes outside its parts."""
         return True
 
 
@@ -194,7 +194,7 @@ class Arrow(Type):
     unique: bool = False
     ext: tuple[Name, ...] = ()
     fresh_fields: tuple[str, ...] = ()
-    """Where only some fields of a record result have `*`: their names."""
+    """The fields of a record result that have `*`, if not all do."""
 
     @property
     def parts(self) -> tuple[Type, ...]:  # noqa: D102
@@ -218,7 +218,7 @@ class Arrow(Type):
 
 @dataclass(frozen=True, slots=True)
 class Opaque(Type):
-    """A type that a module type keeps abstract, such as `m.t [n]`; only inference knows it.
+    """A type that a module type keeps abstract, such as `m.t [n]`; exists only during inference.
 
     It equals no other type, though the program that is built has `meaning` in its place. `sizes`
     occur in `meaning`, which is its only part: `args` may not matter to a value.
@@ -238,7 +238,7 @@ class Opaque(Type):
         return self.of(self.args, self.sizes, change(self.meaning))
 
     def of(self, args: tuple[Type, ...], sizes: tuple[Size, ...], meaning: Type) -> Opaque:
-        """The same abstract type of other arguments."""
+        """Return the same abstract type of other arguments."""
         same = meaning is self.meaning and all(map(is_, args, self.args))
         if same and all(map(is_, sizes, self.sizes)):
             return self
@@ -253,9 +253,9 @@ UNIT = Record(())
 
 
 def is_plain(t: Type) -> bool:
-    """Whether a type has no variables, unknowns, arrays or sizes in it, so that walks may skip it.
+    """Test for a type without variables, unknowns, arrays and sizes, which walks may skip.
 
-    Found out once for each object: abstract types stand in each other's meanings, and grow.
+    Memoised per object: abstract types occur in each other's meanings, and grow.
     """
     try:
         return t._is_plain
@@ -268,25 +268,25 @@ def is_plain(t: Type) -> bool:
 
 
 ACC = "acc_00"
-"""The name of the abstract type of accumulators."""
+"""Name of the abstract type of accumulators."""
 
 
 def acc_of(array: Type) -> Opaque:
-    """`acc array`: it holds an array and, as far as anybody can tell, a function."""
+    """Build `acc array`, which holds an array and, formally, a function."""
     meaning = Sum((("acc", (array, Arrow(array, UNIT))),))
     return Opaque(ACC, "acc", (array,), (), meaning)
 
 
 def tuple_type(elems: tuple[Type, ...]) -> Type:
-    """The record type that stands for a tuple (a single element stands for itself)."""
+    """Build the record type of a tuple (a single element is itself)."""
     return elems[0] if len(elems) == 1 else Record(tuple((str(i), t) for i, t in enumerate(elems)))
 
 
 def array_of(size: Size, elem: Type) -> Type:
-    """`[size]elem`, in the flattened form."""
+    """Build `[size]elem`, in the flattened form."""
     return Array((size, *elem.dims), elem.elem) if isinstance(elem, Array) else Array((size,), elem)
 
 
 def row_of(array: Array, drop: int = 1) -> Type:
-    """The type of `array` indexed by `drop` positions."""
+    """Return the type of `array` indexed by `drop` positions."""
     return Array(array.dims[drop:], array.elem) if len(array.dims) > drop else array.elem

@@ -34,7 +34,7 @@ from compiler.frontend.parser import parse as parse_futhark
 
 
 def read(source: str) -> Meaning:
-    """What a FlatPack program computes.
+    """Evaluate a FlatPack program to a term.
 
     Errors: `SyntaxError_` and `TypeError_`.
     """
@@ -42,16 +42,19 @@ def read(source: str) -> Meaning:
 
 
 class OverProgram(NamedTuple):
-    """What an expression over a program's definitions is."""
+    """The value of an expression over a program's definitions."""
 
     type: str
-    """in FlatPack's notation, such as `3 Of f32`; of what is no array, what it is in words"""
+    """in FlatPack's notation, such as `3 Of f32`; of a value that is no array, a description"""
     meaning: Meaning | None
-    """the program whose `main` it is; None for what is no array"""
+    """the program with the expression as `main`; None for a value that is no array"""
 
 
 def over(source: str, expression: str) -> OverProgram:
-    """What an expression is. Errors: as of `read`; those in it are in the file EXPRESSION."""
+    """Evaluate an expression over a program's definitions.
+
+    Errors: as of `read`; those in it are in the file EXPRESSION.
+    """
     value, sizes, meaning = value_of(parse(source), parse_expression(expression, EXPRESSION))
     if meaning is None:
         return OverProgram(shown(value, sizes, USUAL), None)
@@ -60,14 +63,14 @@ def over(source: str, expression: str) -> OverProgram:
 
 
 def to_futhark(program: Meaning) -> decs.Program:
-    """The syntax tree of the Futhark program, with the places of the FlatPack program."""
+    """Return the syntax tree of the Futhark program, with spans of the FlatPack program."""
     made = translate(program)
     found: decs.Program = _placed(parse_futhark(made.text), made.spans)
     return found
 
 
 def _placed(value: Any, spans: tuple[Span, ...]) -> Any:
-    """A tree whose spans are those of its lines."""
+    """Replace the spans of a tree by those of its lines."""
     if isinstance(value, Span):
         return spans[value.line - 1] if value.line else value
     if isinstance(value, ast.Node | decs.Program):

@@ -1,4 +1,4 @@
-"""The terms of FlatPack, made one by one: each shape is found here, and what does not fit told."""
+"""Smart constructors of FlatPack terms: infer shapes and report mismatches."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ _Term = TypeVar("_Term", bound=t.Term)
 
 @dataclass(slots=True)
 class TermBuilder:
-    """A program's sizes and files, and the terms that are made so far."""
+    """A program's sizes and files, and the number of terms built so far."""
 
     element: Prim = "f64"
     sizes: SizeTable = field(default_factory=SizeTable)
     files: dict[tuple[str, Shape], t.Source] = field(default_factory=dict)
     made: int = 0
     site: Span | None = None
-    """Where the program uses what of the library is looked at."""
+    """The span in the program that uses the library code under evaluation."""
 
     def at(self, span: Span) -> Span:
-        """Where in the program something is: a definition of the library is where it is used."""
+        """Return the span in the program; a library definition is placed at its use."""
         return self.site if self.site is not None and span.in_prelude else span
 
     # --- what values are ---
@@ -63,11 +63,11 @@ class TermBuilder:
         return term
 
     def other(self, prim: Prim) -> Prim | None:
-        """A type as terms have it: None is the program's."""
+        """Return a type as terms store it: None is the program's."""
         return None if prim == self.element else prim
 
     def number(self, text: str, span: Span, prim: Prim | None = None) -> t.Term:
-        """A number as one value."""
+        """Build a number as a single value."""
         type_ = prim or self.element
         if type_[0] in "iu":
             low, high = int_range(type_)
@@ -81,7 +81,7 @@ class TermBuilder:
         return t.Number(self.at(span), (), text, prim=prim)
 
     def terms(self, values: Sequence[Value], span: Span, what: str) -> list[t.Term]:
-        """Values whose elements have one type, which numbers take from the others."""
+        """Convert values to elements of one type, which numbers take from the others."""
         typed = next((value for value in values if isinstance(value, t.Term)), None)
         prim = typed.prim if typed else None
         found = [self.term(value, span, prim) for value in values]
@@ -97,7 +97,7 @@ class TermBuilder:
         return found
 
     def term(self, value: Value, span: Span, prim: Prim | None = None) -> t.Term:
-        """A value among elements, or an array; a number is of that type."""
+        """Convert a value to an element or array; `prim`: the type of a number."""
         match value:
             case t.Term():
                 return value
@@ -115,7 +115,7 @@ class TermBuilder:
         )
 
     def array(self, value: Value, span: Span, what: str) -> t.Term:
-        """An array with at least one dimension."""
+        """Convert a value to an array with at least one dimension."""
         found = self.term(value, span)
         if not found.shape:
             message = f"`{what}` takes an array, and this is one value."
@@ -125,7 +125,7 @@ class TermBuilder:
         return found
 
     def int(self, value: Value, span: Span, what: str) -> Poly:
-        """A size or an index."""
+        """Convert a value to a size or index."""
         if not isinstance(value, Int):
             hint = "SizeTable and indices are numbers, sizes, and integer parameters of `main`."
             message = f"`{what}` takes an integer, found {kind_of(value)}."
@@ -133,7 +133,7 @@ class TermBuilder:
         return value.value
 
     def dims(self, value: Value, span: Span) -> Shape:
-        """A shape."""
+        """Convert a value to a shape."""
         if isinstance(value, ShapeOf):
             return value.sizes
         size = self.int(value, span, "Of")
@@ -143,7 +143,7 @@ class TermBuilder:
         return (size,)
 
     def structural(self, value: Value, span: Span, what: str) -> t.Structural:
-        """A structural transformation."""
+        """Convert a value to a structural transformation."""
         if not isinstance(value, t.Structural):
             message = f"`{what}` takes a structural transformation, found {kind_of(value)}."
             hint = "These are Transpose, RotateL, RotateR, Slice i, SubRange i j, DownSample i, "
@@ -153,13 +153,13 @@ class TermBuilder:
         return value
 
     def shape(self, shape: Shape) -> str:
-        """A shape in the program's notation."""
+        """Print a shape in the program's notation."""
         return " Of ".join(self.sizes.show(size) for size in shape) or "Scalar"
 
     # --- what constructors make ---
 
     def operator(self, op: str, args: Sequence[Value], span: Span) -> Value:
-        """`a op b`: among sizes, or at every index."""
+        """Build `a op b`: on sizes, or element-wise."""
         a, b = args
         if isinstance(a, Int) and isinstance(b, Int) and op in ("+", "-", "*", "/"):
             return self.of_sizes(op, a, b, span)
@@ -167,7 +167,7 @@ class TermBuilder:
         return self.arith(op, lhs, rhs, span)
 
     def of_sizes(self, op: str, a: Int, b: Int, span: Span) -> Int:
-        """Arithmetic on sizes; it is done among elements as well, where division is another."""
+        """Compute on sizes, and build the element-wise value, where division differs."""
         x, y = a.value, b.value
         if op == "/":
             value = self.sizes.quotient(x, y) if y != 0 else Poly.const(0)
@@ -178,12 +178,12 @@ class TermBuilder:
         return Int(value, self.arith(op, self.term(a, span), self.term(b, span), span))
 
     def arith(self, op: str, a: t.Term, b: t.Term, span: Span) -> t.Term:
-        """`a op b` at every index."""
+        """Build `a op b`, element-wise."""
         shape = self.common((a, b), span, f"`{op}`")
         return self.new(t.Arith(self.at(span), shape, op, a, b, prim=a.prim))
 
     def common(self, terms: Sequence[t.Term], span: Span, what: str) -> Shape:
-        """The one shape that all terms have, but for single values."""
+        """Return the common shape of all terms but scalars."""
         shape: Shape = ()
         for one in terms:
             if one.shape and shape and one.shape != shape:
@@ -201,7 +201,7 @@ class TermBuilder:
         return shape
 
     def expanded(self, term: t.Term, shape: Shape) -> t.Term:
-        """A single value as an array of that shape."""
+        """Broadcast a scalar to that shape."""
         return (
             term
             if term.shape == shape
@@ -209,7 +209,7 @@ class TermBuilder:
         )
 
     def twist(self, args: Sequence[Value], span: Span) -> Value:
-        """`Twist s a`."""
+        """Build `Twist s a`."""
         how = self.structural(args[0], span, "Twist")
         if isinstance(args[1], TupleOf):
             return TupleOf(tuple(self.twist((how, part), span) for part in args[1].parts))
@@ -220,7 +220,7 @@ class TermBuilder:
         return self.new(t.Twist(self.at(span), shape, how, arg, prim=arg.prim))
 
     def twisted(self, how: t.Structural, shape: Shape, span: Span) -> Shape:
-        """The shape of an array of that shape in another order."""
+        """Return the shape of an array of that shape after a transformation."""
         needs = 2 if isinstance(how, t.Transpose) else 1
         if len(shape) < needs:
             raise wrong(
@@ -257,7 +257,7 @@ class TermBuilder:
         raise AssertionError(how)
 
     def inside(self, what: str, at: Poly, size: Poly, span: Span, is_range: bool = False) -> None:
-        """An index that is known to be outside is an error; a run checks what is not known.
+        """Reject an index that is certainly out of bounds; others are checked at run time.
 
         An empty range may begin right behind the last row.
         """
@@ -268,11 +268,11 @@ class TermBuilder:
             self.outside(f"Index {self.sizes.show(at)} of `{what}` is outside: {rows}.", span)
 
     def outside(self, message: str, span: Span, hint: str = "Indices count from 0.") -> NoReturn:
-        """Raise that an index is none of the array."""
+        """Raise the error for an index out of bounds."""
         raise wrong(codes.flatpack.RANGE, message, self.at(span), hint)
 
     def get_data(self, args: Sequence[Value], span: Span) -> Value:
-        """`GetData file shape`: the same file in the same shape is one source."""
+        """Build `GetData file shape`: the same file in the same shape is one source."""
         if not isinstance(args[0], str):
             raise wrong(codes.flatpack.KIND, "`GetData` takes a file's name first.", self.at(span))
         shape = self.dims(args[1], span)
@@ -284,7 +284,7 @@ class TermBuilder:
         return self.files[key]
 
     def literal(self, args: Sequence[Value], span: Span) -> Value:
-        """`Literal values shape`."""
+        """Build `Literal values shape`."""
         if not isinstance(args[0], tuple):
             raise wrong(codes.flatpack.KIND, "`Literal` takes a list of numbers.", self.at(span))
         shape, values = self.dims(args[1], span), self.terms(args[0], span, "`Literal`")
@@ -303,7 +303,7 @@ class TermBuilder:
         return self.new(t.Literal(self.at(span), shape, tuple(texts), prim=prim))
 
     def enumerate_(self, args: Sequence[Value], span: Span) -> Value:
-        """`Enumerate seed step count`."""
+        """Build `Enumerate seed step count`."""
         step = args[1]
         if not isinstance(step, Function) or step.step is None or step.op not in ("+", "-", "*"):
             raise wrong(
@@ -320,7 +320,7 @@ class TermBuilder:
         return self.new(t.Enumerate(self.at(span), count[:1], seed, step.op, by, prim=by.prim))
 
     def split(self, args: Sequence[Value], span: Span) -> Value:
-        """`Split pieces a`."""
+        """Build `Split pieces a`."""
         if isinstance(args[1], TupleOf):
             return TupleOf(tuple(self.split((args[0], part), span) for part in args[1].parts))
         pieces, arg = self.int(args[0], span, "Split"), self.array(args[1], span, "Split")
@@ -334,7 +334,7 @@ class TermBuilder:
         return self.new(t.Split(self.at(span), (pieces, each, *arg.shape[1:]), arg, prim=arg.prim))
 
     def join(self, args: Sequence[Value], span: Span) -> Value:
-        """`Join a`; of a list, as the paper has it in an example, what `Zip` makes of it."""
+        """Build `Join a`; of a list, as in an example of the paper, join its `Zip`."""
         value = args[0]
         if isinstance(value, TupleOf):
             return TupleOf(tuple(self.join((part,), span) for part in value.parts))
@@ -347,7 +347,7 @@ class TermBuilder:
         return self.new(t.Join(self.at(span), (outer * inner, *rest), arg, prim=arg.prim))
 
     def zip(self, args: Sequence[Value], span: Span) -> Value:
-        """`Zip [a, b]`."""
+        """Build `Zip [a, b]`."""
         if not isinstance(args[0], tuple) or not args[0]:
             message = "`Zip` takes a list of arrays, at least one."
             raise wrong(codes.flatpack.KIND, message, self.at(span))
@@ -358,14 +358,14 @@ class TermBuilder:
         return self.new(t.Zip(self.at(span), (outer, *shape), stacked, prim=terms[0].prim))
 
     def repack(self, args: Sequence[Value], span: Span) -> Value:
-        """`Repack a`."""
+        """Build `Repack a`."""
         if isinstance(args[0], TupleOf):
             return TupleOf(tuple(self.repack((part,), span) for part in args[0].parts))
         arg = self.array(args[0], span, "Repack")
         return self.new(t.Repack(self.at(span), arg.shape, arg, prim=arg.prim))
 
     def scalar(self, args: Sequence[Value], span: Span) -> Value:
-        """`Scalar a`: one value among elements, no size any more."""
+        """Build `Scalar a`: one value among elements, no size any more."""
         match args[0]:
             case Written() as number:
                 return number
@@ -374,7 +374,7 @@ class TermBuilder:
         return self.term(args[0], span)
 
     def as_(self, prim: Prim, args: Sequence[Value], span: Span) -> Value:
-        """`As f32 a`; of a number, that number."""
+        """Build `As f32 a`; of a number, that number."""
         to, arg = self.other(prim), args[0]
         if isinstance(arg, TupleOf):
             return TupleOf(tuple(self.as_(prim, (part,), span) for part in arg.parts))
@@ -386,7 +386,7 @@ class TermBuilder:
         return self.new(t.As(self.at(span), found.shape, found, prim=to))
 
     def fold(self, args: Sequence[Value], span: Span) -> Value:
-        """`Fold op acc a`."""
+        """Build `Fold op acc a`."""
         op = args[0].op if isinstance(args[0], Function) and args[0].arity == 2 else ""
         if op not in FOLDS:
             known = "`(+)`, `(-)`, `(*)`, `(/)`, `min` and `max`"
@@ -402,14 +402,14 @@ class TermBuilder:
         return self.new(t.Fold(self.at(span), arg.shape[1:], op, acc, arg, prim=arg.prim))
 
     def if_(self, args: Sequence[Value], span: Span) -> Value:
-        """`If c a b`."""
+        """Build `If c a b`."""
         cond = self.term(args[0], span)
         then, orelse = self.terms(args[1:], span, "`If`")
         shape = self.common((cond, then, orelse), span, "`If`")
         return self.new(t.If(self.at(span), shape, cond, then, orelse, prim=then.prim))
 
     def has_shape(self, args: Sequence[Value], span: Span) -> Value:
-        """`HasShape a shape`: nothing to do where that is known."""
+        """Build `HasShape a shape`; omit the check where it is known to hold."""
         if isinstance(args[0], TupleOf):
             return TupleOf(tuple(self.has_shape((part, args[1]), span) for part in args[0].parts))
         arg, shape = self.term(args[0], span), self.dims(args[1], span)
@@ -423,11 +423,11 @@ class TermBuilder:
         return self.new(t.Claim(self.at(span), shape, arg, prim=arg.prim))
 
     def size(self, args: Sequence[Value], span: Span) -> Value:
-        """`size a`: of the outer dimension."""
+        """Build `size a`: of the outer dimension."""
         return Int(self.columns(args[0], span, "size")[0].shape[0])
 
     def columns(self, value: Value, span: Span, what: str) -> list[t.Term]:
-        """The arrays of a tuple, which have as many rows each; or the one array."""
+        """Return the arrays of a tuple, of as many rows each; or the one array."""
         if not isinstance(value, TupleOf):
             return [self.array(value, span, what)]
         found = [one for part in value.parts for one in self.columns(part, span, what)]
@@ -445,7 +445,7 @@ class TermBuilder:
     def each(
         self, span: Span, args: Sequence[t.Term], rows: Sequence[t.Var], result: Value
     ) -> Value:
-        """`LetMap` with its parts; of a body that is a tuple, one for each part."""
+        """Build `LetMap` from its parts; of a tuple body, one for each component."""
         if isinstance(result, TupleOf):
             return TupleOf(tuple(self.each(span, args, rows, one) for one in result.parts))
         body = self.term(result, span)
@@ -466,7 +466,7 @@ class TermBuilder:
     def filtered(
         self, span: Span, args: Sequence[t.Term], rows: Sequence[t.Var], row: Value, result: Value
     ) -> Value:
-        """`Filter` with its parts: of a tuple, whose row is `row`, one for each array."""
+        """Build `Filter` from its parts; of a tuple, with row `row`, one for each array."""
         body = self.term(result, span)
         if body.shape:
             message = f"The condition is an array of shape {self.shape(body.shape)}, not one value."
@@ -489,17 +489,17 @@ class TermBuilder:
 
 
 def is_int(text: str) -> bool:
-    """Whether a number is written without point and exponent."""
+    """Test for a number without point and exponent."""
     return text.lstrip("-").isdigit()
 
 
 def apart(a: Shape, b: Shape) -> bool:
-    """Whether two shapes of one rank differ whatever the sizes are."""
+    """Test whether two shapes of one rank differ for all sizes."""
     return any((x - y).constant not in (0, None) for x, y in zip(a, b, strict=True))
 
 
 def _factor(product: Poly, factor: Poly) -> Poly | None:
-    """`product / factor` where `factor` is a name that is in every term of `product`."""
+    """Divide `product` by `factor`, if that is a name in every term of `product`."""
     name = factor.as_name
     if name is None or product.degree(name) != 1 or product.subst({name: Poly.const(0)}) != 0:
         return None

@@ -1,7 +1,7 @@
-"""The programs that are run when data is read window by window; see `windows.py`.
+"""Build the programs for data that is read window by window; see `windows.py`.
 
-For each reading there is one for some steps of its sinks, whose windows are its inputs, and one at
-the end, which folds what the others have given.
+Each reading has one for a number of steps of its sinks, with windows as inputs; one at the end
+combines their results.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from compiler.frontend.flatpack.values import SizeTable, wrong
 from compiler.frontend.flatpack.windows import Demand, Reading, Sink, WindowPlan, below
 
 STEPS, FIRST = "window'steps", "window'first"
-"""The parameters of a program for some steps: how many, and the number of the first.
+"""Parameters of a program for some steps: their number, and the index of the first.
 
-No name of a FlatPack program has a sign in its middle."""
+No name of a FlatPack program has a quote in its middle."""
 _S = TypeVar("_S", bound=t.Structural)
 
 
 @dataclass(slots=True)
 class SizedProgram:
-    """A program whose sizes are numbers."""
+    """A program with numbers for its sizes."""
 
     meaning: Meaning
     sizes: Mapping[str, int]
@@ -37,13 +37,16 @@ class SizedProgram:
     became: dict[int, t.Term] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Filters keep their names for what a run finds."""
+        """Keep filters' names of sizes that are known only at run time."""
         table = SizeTable()
         table.found = self.meaning.sizes.found
         self.builder = TermBuilder(self.meaning.element, table)
 
     def program(self) -> Meaning:
-        """The program. Errors: `TypeError_` and `RuntimeError_` for sizes that do not fit."""
+        """Build the program.
+
+        Errors: `TypeError_` and `RuntimeError_` for sizes that do not fit.
+        """
         return replace(
             self.meaning,
             ints=(),
@@ -54,13 +57,13 @@ class SizedProgram:
         )
 
     def source(self, one: t.Source) -> t.Source:
-        """An input."""
+        """Rebuild an input."""
         found = self.of(one)
         assert isinstance(found, t.Source)
         return found
 
     def size(self, poly: Poly) -> Poly:
-        """A size as a number, as far as no run is needed for that.
+        """Evaluate a size, as far as it is known before a run.
 
         Errors: `RuntimeError_` for a division by 0.
         """
@@ -74,7 +77,7 @@ class SizedProgram:
         return poly.subst(values)
 
     def of(self, term: t.Term) -> t.Term:
-        """What a term becomes."""
+        """Rebuild a term."""
         if id(term) not in self.became:
             new = t.with_parts(term, {id(part): self.of(part) for part in t.parts(term)})
             self.became[id(term)] = self.checked(
@@ -83,7 +86,7 @@ class SizedProgram:
         return self.became[id(term)]
 
     def checked(self, term: t.Term) -> t.Term:
-        """A term whose parts are done, and what a run would check of its sizes.
+        """Check the sizes of a term whose parts are rebuilt.
 
         Errors: `RuntimeError_` for a negative size, and where two sizes should be equal.
         """
@@ -112,7 +115,7 @@ class SizedProgram:
         return term
 
     def order(self, how: t.Structural) -> t.Structural:
-        """A transformation whose indices are numbers."""
+        """Evaluate the indices of a transformation."""
         match how:
             case t.Slice(at):
                 return t.Slice(self.size(at))
@@ -127,16 +130,16 @@ class SizedProgram:
 
 @dataclass(slots=True)
 class SinkValues:
-    """What sinks that are done have given: a source in the place of each."""
+    """The results of finished sinks: a source replaces each sink."""
 
     made: WindowPlan
     given: dict[int, t.Term] = field(default_factory=dict)
     sources: dict[int, t.Source] = field(default_factory=dict)
-    """By the identity of a sink: the input that stands for it."""
+    """By identity of a sink: the input in its place."""
     kept: dict[int, t.Term] = field(default_factory=dict)
 
     def give(self, sink: Sink, shape: tuple[int, ...]) -> None:
-        """A sink's rows, or what the windows gave that it folds, have that shape."""
+        """Provide a sink's rows, or its folded windows, of that shape."""
         term, sizes = sink.term, tuple(map(Poly.const, shape))
         made = t.Source(term.span, sizes, f"sink_{len(self.sources)}")
         self.sources[id(term)] = made
@@ -148,11 +151,11 @@ class SinkValues:
         self.kept = {}
 
     def for_rows(self) -> SinkValues:
-        """The same for a program that binds rows of its own."""
+        """Return a copy for a program that binds rows of its own."""
         return SinkValues(self.made, self.given, self.sources)
 
     def of(self, term: t.Term) -> t.Term:
-        """A term of what is given; a sink's place has what it gave."""
+        """Rebuild a term, with sources for finished sinks."""
         if id(term) in self.given:
             return self.given[id(term)]
         if id(term) not in self.kept:
@@ -161,11 +164,11 @@ class SinkValues:
         return self.kept[id(term)]
 
     def program(self) -> Meaning:
-        """The program of what the sinks have given."""
+        """Return the program over the sinks' results."""
         return self.meaning((self.of(self.made.result),), ())
 
     def meaning(self, results: tuple[t.Term, ...], ints: tuple[str, ...]) -> Meaning:
-        """A program with these results; its sources are those that they need."""
+        """Build a program with these results and the sources that they need."""
         sources: dict[int, t.Source] = {}
         pending, seen = [*results], set[int]()
         while pending:
@@ -194,32 +197,32 @@ class Chunk:
     reading: Reading
     built: dict[int, t.Term] = field(default_factory=dict)
     whole: dict[str, str] = field(default_factory=dict)
-    """The data that a window is of, by the name of the window's input."""
+    """The data behind each window, by the name of the window's input."""
 
     def __post_init__(self) -> None:
-        """Its rows are no others'."""
+        """Use rows of its own."""
         self.stage = self.stage.for_rows()
 
     def program(self) -> Meaning:
-        """What it computes: for each sink what is folded of some rows, or its rows."""
+        """Return the program: for each sink the fold of some rows, or its rows."""
         results = tuple(map(self.sink, self.reading.sinks))
         return self.stage.meaning(results, (STEPS, FIRST))
 
     @property
     def build(self) -> TermBuilder:
-        """What makes terms."""
+        """The term builder."""
         return self.stage.made.builder
 
     def demand(self, term: t.Term) -> Demand:
-        """What is needed of a term."""
+        """Return the demand on a term."""
         return self.reading.demands[id(term)]
 
     def count(self, demand: Demand) -> Poly:
-        """How many rows are needed for all steps."""
+        """Return the number of rows needed for all steps."""
         return (Poly.var(STEPS) - 1) * demand.step + demand.rows
 
     def sink(self, sink: Sink) -> t.Term:
-        """What is given of a sink."""
+        """Build the result of a sink."""
         rows = self.of(sink.streamed)
         if not sink.folds or not isinstance(sink.term, t.Fold):
             return rows
@@ -228,13 +231,13 @@ class Chunk:
         return t.Fold(span, shape, op, t.Neutral(span, (), op), rows)
 
     def of(self, term: t.Term) -> t.Term:
-        """The rows of a term that its demand names."""
+        """Build the demanded rows of a term."""
         if id(term) not in self.built:
             self.built[id(term)] = self.made(term)
         return self.built[id(term)]
 
     def part(self, term: t.Term, part: t.Term) -> t.Term:
-        """What a term needs of a part, which may be more of that than others need."""
+        """Build the rows of a part that a term demands; others may demand more."""
         axis = self.stage.made.axis(part)
         if axis is None:
             return self.stage.of(part)
@@ -243,18 +246,18 @@ class Chunk:
         return self.cut(found, axis, wanted.low - self.demand(part).low, self.count(wanted))
 
     def cut(self, term: t.Term, axis: int, at: Poly, count: Poly) -> t.Term:
-        """Some rows along an axis."""
+        """Slice rows along an axis."""
         if at == 0 and (term.shape[axis] == count or self.is_kept(term.shape[axis])):
             return term
         how = below(t.SubRange(at, at + count - 1), axis)
         return t.Twist(term.span, self.build.twisted(how, term.shape, term.span), how, term)
 
     def is_kept(self, size: Poly) -> bool:
-        """Whether only a run finds a size."""
+        """Test for a size that is known only at run time."""
         return bool(size.names() & self.build.sizes.found)
 
     def resident(self, term: t.Term, axis: int, size: Poly, demand: Demand) -> t.Term:
-        """The rows of what is in memory that stand beside rows of the data, of which that many."""
+        """Slice that many rows of data in memory, beside rows of the stream."""
         found = self.stage.of(term)
         if not found.shape:
             return found
@@ -264,7 +267,7 @@ class Chunk:
         return self.cut(found, axis, at, self.count(demand))
 
     def made(self, term: t.Term) -> t.Term:
-        """As `of`, of one that is met for the first time."""
+        """Build the demanded rows of a new term."""
         demand, axis = self.demand(term), self.stage.made.axes[id(term)]
         count = self.count(demand)
         shape = (*term.shape[:axis], count, *term.shape[axis + 1 :])
@@ -293,7 +296,7 @@ class Chunk:
         return self.everywhere(term, axis, demand)
 
     def each(self, term: t.LetMap, var: t.Var, row: t.Var, each: t.Term, body: t.Term) -> t.Term:
-        """A map over rows."""
+        """Build a map over rows."""
         self.stage.kept[id(var)] = row
         if self.stage.made.axis(var) is not None:
             self.built[id(var)] = row
@@ -301,7 +304,7 @@ class Chunk:
         return replace(term, shape=(each.shape[0], *inner.shape), var=row, arg=each, body=inner)
 
     def twisted(self, term: t.Twist, how: t.Structural, arg: t.Term, axis: int) -> t.Term:
-        """Another order. A part of the rows is what the windows have."""
+        """Build a transformation; a slice along the axis is what the windows contain."""
         inner, depth = how, 0
         while isinstance(inner, t.Smap):
             inner, depth = inner.inner, depth + 1
@@ -310,7 +313,7 @@ class Chunk:
         return t.Twist(term.span, self.build.twisted(how, arg.shape, term.span), how, arg)
 
     def joined(self, term: t.Join, arg: t.Term, axis: int, demand: Demand) -> t.Term:
-        """Rows behind each other, of which the first and last may not be needed."""
+        """Join rows, without those at the ends that are not demanded."""
         outer, inner, *rest = arg.shape
         new = replace(term, shape=(outer * inner, *rest), arg=arg)
         if axis:
@@ -319,7 +322,7 @@ class Chunk:
         return self.cut(new, 0, Poly.const(low % each), self.count(demand))
 
     def everywhere(self, term: t.Term, axis: int, demand: Demand) -> t.Term:
-        """What is done at every index."""
+        """Build an element-wise operation."""
         axes = self.stage.made.axes
         became = {id(part): self.part(term, part) for part in t.parts(term) if id(part) in axes}
         like = next(part for part in t.parts(term) if id(part) in axes)

@@ -1,4 +1,4 @@
-"""From the syntax tree to one term: names, functions put in place, `main`.
+"""Evaluate the syntax tree to one term: resolve names, inline functions, apply `main`.
 
 FlatPack's functions are Haskell functions that build terms (seed 002, section 3), so they are gone
 when a program is one term. Shapes are lists of polynomials over the sizes that `main` names; a
@@ -40,7 +40,7 @@ from compiler.frontend.flatpack.values import (
 
 @dataclass(slots=True)
 class Meaning:
-    """What a program computes: parameters and files in order, the term, and its sizes."""
+    """An evaluated program: parameters and files in order, the term, and its sizes."""
 
     params: tuple[s.Param, ...]
     ints: tuple[str, ...]
@@ -49,7 +49,7 @@ class Meaning:
     element: Prim
     sizes: SizeTable
     at: Span
-    """Where `main` stands."""
+    """Span of `main`."""
     more: tuple[t.Term, ...] = ()
     """Further results."""
 
@@ -61,7 +61,7 @@ class Meaning:
 
 @cache
 def library() -> s.Program:
-    """The definitions that every program has."""
+    """Return the definitions that every program has."""
     return parse(LIBRARY.read_text("utf-8"), f"{PRELUDE}flatpack")
 
 
@@ -69,7 +69,7 @@ LIBRARY = Path(__file__).with_name("library.fp")
 
 
 def evaluate(program: s.Program, seen: Seen | None = None) -> Meaning:
-    """The term that `main` is; `seen` is told each value of the program's text on the way.
+    """Evaluate `main` to a term; `seen` is called for each value in the program's text.
 
     Errors: `TypeError_`, the first that is met.
     """
@@ -77,7 +77,7 @@ def evaluate(program: s.Program, seen: Seen | None = None) -> Meaning:
 
 
 def value_of(program: s.Program, exp: s.Exp) -> tuple[Value, SizeTable, Meaning | None]:
-    """What an expression over a program's definitions stands for, and the sizes in it.
+    """Evaluate an expression over a program's definitions; return its value and sizes.
 
     With them the program whose `main` it is; None for what is no array, such as a function.
     Errors: as of `evaluate`.
@@ -88,12 +88,12 @@ def value_of(program: s.Program, exp: s.Exp) -> tuple[Value, SizeTable, Meaning 
 
 
 Seen = Callable[[Span, Value, SizeTable], None]
-"""Takes the place of an expression or of a name that is bound, and what it stands for there."""
+"""Receives the span of an expression or bound name, and its value."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Fit:
-    """A use of a function with a signature; `sizes` are those that it has named so far."""
+    """A use of a function with a signature; `sizes`: those that it has bound so far."""
 
     function: str
     sizes: dict[str, Poly]
@@ -108,14 +108,14 @@ class _Evaluation(TermBuilder):
     seen: Seen | None = None
 
     def see(self, span: Span, value: Value) -> None:
-        """Tell whoever listens what stands at a place of the program."""
+        """Report a value of the program's text to the listener."""
         if self.seen and not span.in_prelude:
             self.seen(span, value, self.sizes)
 
     # --- definitions ---
 
     def defined(self) -> dict[str, s.Definition]:
-        """The program's own definitions; from here on they and the library's are known."""
+        """Enter the program's and the library's definitions; return the program's."""
         self.element = self.element_type()
         self.definitions = {one.name.text: one for one in library().definitions}
         own: dict[str, s.Definition] = {}
@@ -131,7 +131,7 @@ class _Evaluation(TermBuilder):
         return own
 
     def over(self, exp: s.Exp) -> tuple[Value, Meaning | None]:
-        """An expression over the definitions."""
+        """Evaluate an expression over the definitions."""
         self.defined()
         found = self.exp(exp, {})
         if isinstance(found, Function | ShapeOf | t.Structural):
@@ -147,14 +147,14 @@ class _Evaluation(TermBuilder):
         span: Span,
         at: Span,
     ) -> Meaning:
-        """A program whose results are `found`, which `span` computes."""
+        """Build a program with results `found`; `span`: their expression."""
         results = [self.term(one, span) for one in _flat(found)]
         sources = (*given, *self.files.values())
         first, *more = results
         return Meaning(params, ints, sources, first, self.element, self.sizes, at, tuple(more))
 
     def main(self) -> Meaning:
-        """The whole program."""
+        """Evaluate the whole program."""
         own = self.defined()
         main = own.get("main")
         if main is None:
@@ -182,7 +182,7 @@ class _Evaluation(TermBuilder):
         return self.meaning(main.params, tuple(ints), given, found, main.body.span, main.name.span)
 
     def element_type(self) -> Prim:
-        """The type of all elements."""
+        """Return the program's element type."""
         name = self.program.element
         if name is None:
             return USUAL
@@ -197,7 +197,7 @@ class _Evaluation(TermBuilder):
         return found
 
     def parameter(self, param: s.Param, names: dict[str, None]) -> Value:
-        """What a parameter of `main` stands for; a name in its shape is a size from then on."""
+        """Build a parameter of `main`; names in its shape become sizes."""
         match param.shape:
             case None:
                 raise wrong(
@@ -217,7 +217,7 @@ class _Evaluation(TermBuilder):
     def given(
         self, param: s.Param, name: str, outer: t.Shape, shape: s.Exp, names: dict[str, None]
     ) -> Value:
-        """An array, or of `n Of (3 Of f32, i32)` an array for each part, in `outer` rows."""
+        """Build an array, or of `n Of (3 Of f32, i32)` an array per component, in `outer` rows."""
         sizes: list[s.Exp] = []
         rest = shape
         while isinstance(rest, s.Infix) and rest.op == "Of":
@@ -232,7 +232,7 @@ class _Evaluation(TermBuilder):
     def part(
         self, param: s.Param, name: str, outer: t.Shape, shape: s.Exp, names: dict[str, None]
     ) -> Value:
-        """A part of a tuple that is given, whose shape ends in the type of its elements."""
+        """Build a component of a given tuple, whose shape ends in an element type."""
         sizes: list[Poly] = []
         rest = shape
         while isinstance(rest, s.Infix) and rest.op == "Of":
@@ -245,7 +245,7 @@ class _Evaluation(TermBuilder):
         return t.Source(param.span, (*outer, *sizes), name, prim=self.other(prim))
 
     def binding(self, shape: s.Exp, names: dict[str, None]) -> list[Poly]:
-        """A parameter's shape."""
+        """Evaluate a parameter's shape."""
         match shape:
             case s.Infix(op="Of", lhs=lhs, rhs=rhs):
                 return [*self.binding(lhs, names), *self.binding(rhs, names)]
@@ -266,7 +266,7 @@ class _Evaluation(TermBuilder):
     # --- expressions ---
 
     def exp(self, e: s.Exp, env: Env) -> Value:
-        """The value of an expression."""
+        """Evaluate an expression."""
         found = self._exp(e, env)
         self.see(e.span, found)
         return found
@@ -298,13 +298,13 @@ class _Evaluation(TermBuilder):
         raise AssertionError(e)
 
     def literal_number(self, text: str, span: Span) -> Value:
-        """A number as it is written: it may become a size, an index or an element."""
+        """Evaluate a number, which may become a size, an index or an element."""
         if is_int(text):
             return Int(Poly.const(int(text)), span=span)
         return Written(text, span)
 
     def bound(self, pattern: s.Pattern, value: Value) -> dict[str, Value]:
-        """What a pattern's names stand for."""
+        """Match a pattern, and return the values of its names."""
         if isinstance(pattern, s.Name):
             self.see(pattern.span, value)
             return {pattern.text: value}
@@ -325,7 +325,7 @@ class _Evaluation(TermBuilder):
         return env
 
     def name(self, e: s.Exp, text: str, env: Env) -> Value:
-        """What a name stands for."""
+        """Look up a name."""
         if text in env:
             return env[text]
         if text in self.definitions:
@@ -349,13 +349,13 @@ class _Evaluation(TermBuilder):
         raise wrong(codes.flatpack.UNKNOWN, f"Nothing is called `{text}`.", self.at(e.span), hint)
 
     def definition(self, one: s.Definition, span: Span) -> Value:
-        """What a definition stands for: a function, or the value of one without parameters."""
+        """Evaluate a definition: to a function, or to a value if it has no parameters."""
         call = partial(self.called, one)
         arity = len(one.params)
         return Function(one.name.text, arity, call) if arity else call((), span)
 
     def called(self, one: s.Definition, args: Sequence[Value], span: Span) -> Value:
-        """A definition's body for arguments."""
+        """Evaluate a definition's body for arguments."""
         name = one.name.text
         if name in self.around:
             way = " -> ".join((*self.around[self.around.index(name) :], name))
@@ -379,7 +379,7 @@ class _Evaluation(TermBuilder):
         return found
 
     def signed(self, one: s.Definition, args: Sequence[Value], span: Span) -> Env:
-        """What a definition's names stand for: its arguments, and the sizes of its signature."""
+        """Bind a definition's arguments, and the sizes of its signature."""
         env: dict[str, Value] = {}
         pairs = list(zip(one.params, args, strict=True))
         sizes = {
@@ -398,7 +398,7 @@ class _Evaluation(TermBuilder):
         return {**{name: Int(size) for name, size in sizes.items()}, **env}
 
     def fitted(self, fit: _Fit, name: str, dims: list[s.Exp], arg: Value) -> Value:
-        """An argument that has the shape of its parameter; what is not known a run checks."""
+        """Fit an argument to its parameter's shape; unknown sizes are checked at run time."""
         if dims and isinstance(dims[-1], s.Tuple):
             return self.fitted_tuple(fit, name, dims[:-1], dims[-1], arg)
         found, sizes = self.term(arg, fit.span), fit.sizes
@@ -420,7 +420,7 @@ class _Evaluation(TermBuilder):
     def fitted_tuple(
         self, fit: _Fit, name: str, rows: list[s.Exp], parts: s.Tuple, arg: Value
     ) -> Value:
-        """A tuple of arrays with such rows, each with the elements that its part ends in."""
+        """Fit a tuple of arrays to such rows and to the element types of its components."""
         if not isinstance(arg, TupleOf) or len(arg.parts) != len(parts.elems):
             has = f"a tuple of {len(arg.parts)}" if isinstance(arg, TupleOf) else kind_of(arg)
             message = (
@@ -450,7 +450,7 @@ class _Evaluation(TermBuilder):
         return TupleOf(tuple(made))
 
     def wanted(self, dim: s.Exp, size: Poly, sizes: dict[str, Poly]) -> Poly:
-        """What a signature says of a size; a name that is new in it has its value from then on."""
+        """Evaluate a size of a signature; a new name in it is bound to `size`."""
         match dim:
             case s.Number(text=text) if is_int(text):
                 return Poly.const(int(text))
@@ -471,14 +471,14 @@ class _Evaluation(TermBuilder):
     def lambda_(
         self, params: tuple[s.Pattern, ...], body: s.Exp, env: Env, args: Sequence[Value], _: Span
     ) -> Value:
-        """A lambda's body for arguments."""
+        """Evaluate a lambda's body for arguments."""
         inner = dict(env)
         for param, arg in zip(params, args, strict=True):
             inner |= self.bound(param, arg)
         return self.exp(body, inner)
 
     def infix(self, e: s.Exp, op: str, lhs: s.Exp, rhs: s.Exp, env: Env) -> Value:
-        """An operator between two expressions."""
+        """Evaluate an operator between two expressions."""
         a, b = self.exp(lhs, env), self.exp(rhs, env)
         if op == "Of":
             return ShapeOf((*self.dims(a, lhs.span), *self.dims(b, rhs.span)))
@@ -492,15 +492,15 @@ class _Evaluation(TermBuilder):
         return self.operator(op, (a, b), e.span)
 
     def composed(self, a: Value, b: Value, args: Sequence[Value], span: Span) -> Value:
-        """`(a . b) x`."""
+        """Apply a composition: `(a . b) x`."""
         return self.applied(a, [self.applied(b, list(args), span)], span)
 
     def section(self, op: str, step: Value, args: Sequence[Value], span: Span) -> Value:
-        """`(op step) x`."""
+        """Apply a section: `(op step) x`."""
         return self.operator(op, (args[0], step), span)
 
     def apply(self, e: s.Apply, env: Env) -> Value:
-        """A function with its arguments; `LetMap`, `Let` and `Filter` bind a name in the last."""
+        """Evaluate an application; `LetMap`, `Let` and `Filter` bind a name in the last one."""
         args: list[s.Exp] = []
         fn: s.Exp = e
         while isinstance(fn, s.Apply):
@@ -514,7 +514,7 @@ class _Evaluation(TermBuilder):
         return self.applied(self.exp(fn, env), [self.exp(arg, env) for arg in args], e.span)
 
     def conversion(self, span: Span, args: list[s.Exp], env: Env) -> Value:
-        """`As f32 a`, or `As f32`, which lacks it."""
+        """Evaluate `As f32 a`, or the partial `As f32`."""
         first = args[0]
         prim = _prim(first.text) if isinstance(first, s.Name) else None
         if prim is None:
@@ -524,7 +524,7 @@ class _Evaluation(TermBuilder):
         return self.applied(fn, [self.exp(arg, env) for arg in args[1:]], span)
 
     def binder(self, what: str, span: Span, args: list[s.Exp], env: Env) -> Value:
-        """`LetMap v a body` and its like."""
+        """Evaluate `LetMap v a body` and its like."""
         var, arg, body = args
         name = s.Name(var.span, var.text) if isinstance(var, s.String) else var
         if not is_pattern(name):
@@ -541,7 +541,7 @@ class _Evaluation(TermBuilder):
     def rows(
         self, value: Value, name: s.Pattern, span: Span, what: str
     ) -> tuple[Value, list[t.Term]]:
-        """A row of what is mapped over, as it is put together of arrays, and these in order."""
+        """Build a row variable for the mapped value, and return its arrays in order."""
         columns = self.columns(value, span, what)
         text = name.text if isinstance(name, s.Name) else "x"
         pending = iter(columns)
@@ -558,7 +558,7 @@ class _Evaluation(TermBuilder):
         return row(value, name), columns
 
     def applied(self, fn: Value, args: list[Value], span: Span) -> Value:
-        """`fn` applied to arguments, of which there may be more or fewer than it takes."""
+        """Apply `fn` to arguments, possibly more or fewer than its arity."""
         while args:
             if not isinstance(fn, Function):
                 hint = "Write `Twist` before it." if isinstance(fn, t.Structural) else ""
@@ -572,23 +572,23 @@ class _Evaluation(TermBuilder):
         return fn
 
     def constructor(self, name: str, args: Sequence[Value], span: Span) -> Value:
-        """A constructor of the language with its arguments."""
+        """Apply a constructor of the language."""
         return CONSTRUCTORS[name][1](self, args, span)
 
     def map(self, args: Sequence[Value], span: Span) -> Value:
-        """`map f a`."""
+        """Build `map f a`."""
         row, arrays = self.rows(args[1], s.Name(span, "x"), span, "map")
         body = self.applied(args[0], [row], span)
         return self.each(span, arrays, list(_vars(row)), body)
 
 
 def _prim(text: str) -> Prim | None:
-    """A type of numbers by its name."""
+    """Return a number type by its name."""
     return next((p for p in PRIMS if p == text and p != "bool"), None)
 
 
 def _without_element(span: Span) -> TypeError_:
-    """The error that a part of a tuple that is given does not say what its elements are."""
+    """Return the error for a component of a given tuple without an element type."""
     return wrong(
         codes.flatpack.MAIN,
         "A part of a tuple ends in the type of its elements.",
@@ -603,7 +603,7 @@ def _is_scalar(shape: s.Exp) -> bool:
 
 
 def _dims(shape: s.Exp) -> list[s.Exp]:
-    """The dimensions of a shape, as they are written."""
+    """Return the dimensions of a shape, as written."""
     dims: list[s.Exp] = []
     while isinstance(shape, s.Infix) and shape.op == "Of":
         dims += _dims(shape.lhs)
@@ -614,7 +614,7 @@ def _dims(shape: s.Exp) -> list[s.Exp]:
 
 
 def _shown(dims: list[s.Exp]) -> str:
-    """Dimensions of a signature, as they are written."""
+    """Print the dimensions of a signature, as written."""
     texts: list[str] = []
     for dim in dims:
         match dim:
@@ -628,7 +628,7 @@ def _shown(dims: list[s.Exp]) -> str:
 
 
 def _flat(value: Value) -> Iterator[Value]:
-    """The values of a tuple, and of those in it."""
+    """Yield the values of nested tuples."""
     if isinstance(value, TupleOf):
         for part in value.parts:
             yield from _flat(part)
@@ -637,7 +637,7 @@ def _flat(value: Value) -> Iterator[Value]:
 
 
 def _vars(row: Value) -> Iterator[t.Var]:
-    """The variables of a row."""
+    """Yield the variables of a row."""
     return (one for one in _flat(row) if isinstance(one, t.Var))
 
 
@@ -691,5 +691,5 @@ CONSTRUCTORS: dict[str, tuple[int, _Make]] = {
         ),
     ),
 }
-"""The words that take arguments: how many, and what each makes of them."""
+"""Constructors with arguments: their arity and their builder."""
 WORDS = frozenset((*CONSTRUCTORS, *_BINDERS, *_PLAIN, *_ARITH_OPS, "Int", "Of", "As"))

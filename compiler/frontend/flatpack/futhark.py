@@ -1,4 +1,4 @@
-"""A FlatPack program as a Futhark program: one statement for each term, and where each is from.
+"""Translate a FlatPack program to Futhark: one statement per term, with spans per line.
 
 From here on the pipeline is the same for both languages. The text is worth reading beside the
 program: the structural operations are views of one array, which cost nothing.
@@ -23,7 +23,7 @@ _USED = frozenset(
     "map map2 map3 reduce transpose flatten unflatten iota replicate copy filter zip row "
     "a b c".split()
 )
-"""Names of the text that no name of the program may hide."""
+"""Names of the generated text that no name of the program may hide."""
 _CALLED: dict[type[t.Term], str] = {
     t.Literal: "values",
     t.Enumerate: "steps",
@@ -46,29 +46,29 @@ _INDENT = "  "
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """The text, and for each of its lines the place in the FlatPack program."""
+    """The text, and the span in the FlatPack program of each line."""
 
     text: str
     spans: tuple[Span, ...]
 
 
 def translate(meaning: Meaning) -> Translated:
-    """The Futhark program for `main`."""
+    """Translate `main` to a Futhark program."""
     return _Writer(meaning).program(meaning.at)
 
 
 @dataclass(slots=True)
 class _Scope:
-    """The statements of a body, with what terms are called in it and around it."""
+    """The statements of a body, and the names of terms in it and around it."""
 
     around: _Scope | None = None
     lines: list[tuple[str, Span]] = field(default_factory=list)
     called: dict[int, str] = field(default_factory=dict)
     kept: dict[str, str] = field(default_factory=dict)
-    """What keeps rows of tuples is called, by the size that it has."""
+    """Names of filtered rows of tuples, by their size."""
 
     def name_of(self, term: t.Term) -> str | None:
-        """What a term that is there already is called."""
+        """Return the name of a term that is already bound."""
         scope: _Scope | None = self
         while scope is not None:
             if id(term) in scope.called:
@@ -84,10 +84,10 @@ class _Writer:
         self.taken = {*KEYWORDS, *_USED, self.element}
         self.spelt: dict[str, str] = {}
         self.kept: list[t.Term] = []
-        """The terms that have names: as long as they are here, nothing else has their identity."""
+        """Named terms, kept alive so that their identities stay unique."""
 
     def program(self, at: Span) -> Translated:
-        """The whole text."""
+        """Write the whole text."""
         meaning = self.meaning
         scope = _Scope()
         self.taken |= meaning.sizes.quotients.keys()
@@ -116,7 +116,7 @@ class _Writer:
     # --- names, sizes, types ---
 
     def fresh(self, base: str) -> str:
-        """A name that nothing else has."""
+        """Return a fresh name."""
         base = base.replace(".", "_")
         base = base if base[:1].isalpha() else f"x{base}"
         name, number = base, 1
@@ -127,7 +127,7 @@ class _Writer:
         return name
 
     def size(self, poly: Poly) -> str:
-        """A size."""
+        """Write a size."""
         renamed = poly.subst({n: Poly.var(self.spelt[n]) for n in poly.names() if n in self.spelt})
         sizes = self.meaning.sizes
         for name, (over, under) in sizes.quotients.items():
@@ -138,32 +138,32 @@ class _Writer:
         return str(renamed)
 
     def prim(self, term: t.Term) -> Prim:
-        """The type of a term's elements."""
+        """Return the element type of a term."""
         return term.prim or self.element
 
     def type(self, shape: Shape, like: t.Term) -> str:
-        """The type of an array of that shape, whose elements are as those of a term."""
+        """Write the type of an array of that shape, with the element type of a term."""
         return "".join(f"[{self.size(size)}]" for size in shape) + self.prim(like)
 
     def outer(self, result: t.Term) -> str:
-        """The type of a result, which does not name what only a run finds."""
+        """Write the type of a result, without sizes known only at run time."""
         found = self.meaning.sizes.found
         dims = ["" if found & size.names() else self.size(size) for size in result.shape]
         return "".join(f"[{size}]" for size in dims) + self.prim(result)
 
     def number(self, text: str, prim: Prim) -> str:
-        """A literal."""
+        """Write a literal."""
         literal = f"{text}{prim}"
         return f"({literal})" if text.startswith("-") else literal
 
     def from_i64(self, text: str, prim: Prim) -> str:
-        """An i64 as an element."""
+        """Convert an i64 to an element."""
         return text if prim == "i64" else f"{prim}.i64 {text}"
 
     # --- terms ---
 
     def atom(self, term: t.Term, scope: _Scope) -> str:
-        """What can stand as an argument for a term: its name, or a literal."""
+        """Write a term as an argument: its name, or a literal."""
         match term:
             case t.Number(text=text):
                 return self.number(text, self.prim(term))
@@ -185,7 +185,7 @@ class _Writer:
     def text(
         self, term: t.Term, scope: _Scope
     ) -> tuple[list[tuple[str, Span]], Callable[[str], str]]:
-        """The lines of what a term is, and what binds it."""
+        """Return the lines of a term, and its binding."""
         if isinstance(term, t.Filter) and term.args:
             return [(self.part(term, scope), term.span)], str
         if isinstance(term, t.LetMap | t.Filter):
@@ -195,7 +195,7 @@ class _Writer:
     def each(
         self, term: t.LetMap | t.Filter, scope: _Scope
     ) -> tuple[list[tuple[str, Span]], Callable[[str], str]]:
-        """A map or a filter, whose function has statements of its own."""
+        """Write a map or a filter, whose function has statements of its own."""
         *args, arg = [self.atom(one, scope) for _, one in term.rows]
         inner = _Scope(scope)
         for one, _ in term.rows:
@@ -223,7 +223,7 @@ class _Writer:
         return lines, lambda name: f"[{spelt}] ({name}: [{spelt}]{type_})"
 
     def part(self, term: t.Filter, scope: _Scope) -> str:
-        """One array of those that a filter of tuples keeps, which are computed once."""
+        """Write one array of a filter of tuples, whose rows are computed once."""
         (size,) = term.shape[0].names()
         around: _Scope | None = scope
         while around is not None and size not in around.kept:
@@ -240,7 +240,7 @@ class _Writer:
         return f"map (\\{row} -> x) {around.kept[size]}"
 
     def line(self, term: t.Term, scope: _Scope) -> str:
-        """What a term is, in one line."""
+        """Write a term on one line."""
         match term:
             case t.Literal(values=values):
                 return self.literal(term.shape, values, self.prim(term))
@@ -283,7 +283,7 @@ class _Writer:
         raise AssertionError(term)
 
     def literal(self, shape: Shape, values: Sequence[str], prim: Prim) -> str:
-        """Nested brackets around numbers."""
+        """Write nested brackets around numbers."""
         if not values:
             return self.replicated(shape, self.number("0", prim))
         if not shape:
@@ -293,13 +293,13 @@ class _Writer:
         return f"[{', '.join(self.literal(shape[1:], part, prim) for part in parts)}]"
 
     def replicated(self, shape: Shape, value: str) -> str:
-        """One value at every index."""
+        """Replicate a value to a shape."""
         for size in reversed(shape):
             value = f"(replicate ({self.size(size)}) {value})"
         return value
 
     def arith(self, op: str, prim: Prim, a: str, b: str) -> str:
-        """`a op b` for one value."""
+        """Write `a op b` for scalars."""
         if op in COMPARISONS:
             sign = "!=" if op == "/=" else op
             yes, no = self.number("1", prim), self.number("0", prim)
@@ -311,12 +311,12 @@ class _Writer:
     def nest(
         self, terms: Sequence[t.Term], scope: _Scope, each: Callable[[Sequence[str]], str]
     ) -> str:
-        """`each` at every index of those terms that are arrays."""
+        """Map `each` over those terms that are arrays."""
         rank = max(len(one.shape) for one in terms)
         return _nest([(self.atom(one, scope), bool(one.shape)) for one in terms], rank, each)
 
     def fold(self, term: t.Fold, scope: _Scope) -> str:
-        """A reduction of the outer dimension, which is made the innermost."""
+        """Write a reduction of the outer dimension, which is moved innermost."""
         op, rank, prim = term.op, len(term.arg.shape), self.prim(term)
         acc = self.atom(term.acc, scope)
         rows, _ = self.twisted(t.RotateL(), self.atom(term.arg, scope), term.arg.shape, term)
@@ -331,7 +331,7 @@ class _Writer:
         return _nest([(acc, bool(term.acc.shape)), (rows, True)], rank - 1, each)
 
     def neutral(self, op: str, prim: Prim) -> str:
-        """The value that an operator leaves others as they are with."""
+        """Write the neutral element of an operator."""
         if op in ("+", "*"):
             return self.number("0" if op == "+" else "1", prim)
         most = f"{prim}.highest" if op == "min" else f"{prim}.lowest"
@@ -342,9 +342,9 @@ class _Writer:
     def twisted(
         self, how: t.Structural, text: str, shape: Shape, like: t.Term, depth: int = 0
     ) -> tuple[str, Shape]:
-        """An array in another order below its first `depth` dimensions, and its whole shape.
+        """Transform an array below its first `depth` dimensions; return its whole shape too.
 
-        Rows are sliced in all outer ones at once: that is a view, and a map over rows is none.
+        Rows are sliced in all outer dimensions at once: that is a view, unlike a map over rows.
         """
         outer, inner = shape[:depth], shape[depth:]
         whole = f"{_indexable(text)}[{':, ' * depth}"
@@ -379,7 +379,7 @@ class _Writer:
 
 
 def _bare(text: str) -> str:
-    """Without the brackets around all of it, which `twisted` puts."""
+    """Strip the outer brackets that `twisted` adds."""
     return text[1:-1] if text.startswith("(") and text.endswith(")") else text
 
 
@@ -388,7 +388,7 @@ def _indexable(text: str) -> str:
 
 
 def _mapped(depth: int) -> str:
-    """`transpose` below that many dimensions."""
+    """Write `transpose` below that many dimensions."""
     text = "transpose"
     for _ in range(depth):
         text = f"map ({text})"
@@ -396,7 +396,7 @@ def _mapped(depth: int) -> str:
 
 
 def _nest(args: Sequence[tuple[str, bool]], rank: int, each: Callable[[Sequence[str]], str]) -> str:
-    """Maps around `each`, over those arguments that are arrays of that rank at least."""
+    """Nest maps around `each`, over those arguments that are arrays of at least that rank."""
     if rank == 0:
         return each([text for text, _ in args])
     names = "abc"

@@ -1,8 +1,8 @@
-"""The laws of array computation (seed 002, section 6), in the direction in which less is computed.
+"""Apply the laws of array computation (seed 002, section 6) in the cheaper direction.
 
-Arithmetic over a part of an array is cheaper than a part of much arithmetic. A law is left alone
-where it would compute something twice that is used elsewhere as well, or where what is not computed
-any more could have failed: a program that fails goes on failing.
+Arithmetic on a part of an array is cheaper than a part of much arithmetic. No law is applied where
+it would duplicate a shared computation, or drop one that could fail: a failing program must still
+fail.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _INVERSE = {t.Transpose: t.Transpose, t.RotateL: t.RotateR, t.RotateR: t.RotateL
 
 @dataclass(slots=True)
 class _Laws:
-    """One program: who uses which term, and what terms have become."""
+    """The rewriting of one program: use counts, and rewritten terms."""
 
     meaning: Meaning
     ctx: Ctx
@@ -34,10 +34,10 @@ class _Laws:
     uses: Counter[int] = field(default_factory=Counter)
     became: dict[int, t.Term] = field(default_factory=dict)
     kept: list[t.Term] = field(default_factory=list)
-    """All terms that are known by their identity."""
+    """Terms kept alive, as they are known by identity."""
 
     def count(self, results: tuple[t.Term, ...]) -> None:
-        """Count the uses of all terms; a result is one as well."""
+        """Count the uses of all terms; a result counts as one."""
         pending = list({id(one): one for one in results}.values())
         self.kept += results
         self.uses.update(map(id, results))
@@ -48,7 +48,7 @@ class _Laws:
                     pending.append(part)
 
     def of(self, term: t.Term) -> t.Term:
-        """What a term becomes."""
+        """Rewrite a term."""
         if id(term) not in self.became:
             self.kept.append(term)
             made = t.with_parts(term, {id(part): self.of(part) for part in t.parts(term)})
@@ -58,7 +58,7 @@ class _Laws:
         return self.became[id(term)]
 
     def rewritten(self, term: t.Term) -> t.Term:
-        """A term whose parts are done, by the first law that holds for it."""
+        """Apply the first law that holds to a term whose parts are rewritten."""
         self.kept.append(term)
         for law in _BY_KIND.get(type(term), ()):
             new = self.ctx.commit(law, (term.span,), law.apply(self, term))
@@ -67,7 +67,7 @@ class _Laws:
         return term
 
     def twist(self, how: t.Structural, arg: t.Term, like: t.Term) -> t.Term:
-        """`arg` in another order; a single value is the same in any."""
+        """Build a transformation of `arg`; a scalar is unchanged."""
         if not arg.shape:
             return arg
         shape = self.builder.twisted(how, arg.shape, like.span)
@@ -77,7 +77,7 @@ class _Laws:
         return made
 
     def may_fail(self, term: t.Term) -> str:
-        """What could fail in a term, or ""."""
+        """Describe a possible failure in a term, or ""."""
         pending, seen = [term], {id(term)}
         while pending:
             one = pending.pop()
@@ -91,7 +91,7 @@ class _Laws:
         return ""
 
     def fails(self, term: t.Term) -> str:
-        """As `may_fail`, of a term without its parts."""
+        """Describe a possible failure of a term itself, without its parts."""
         match term:
             case t.Arith(op="/") | t.Fold(op="/") if (term.prim or self.meaning.element)[0] in "iu":
                 return "a division by zero in it"
@@ -105,7 +105,7 @@ class _Laws:
 
 
 def _certain(how: t.Structural, shape: t.Shape) -> bool:
-    """Whether a transformation cannot fail: its indices were checked already."""
+    """Test whether a transformation cannot fail: its indices were checked already."""
     match how:
         case t.Slice(at):
             return at.constant is not None and shape[0].constant is not None
@@ -120,7 +120,7 @@ def _certain(how: t.Structural, shape: t.Shape) -> bool:
 
 
 def _substituted(term: t.Term, by: dict[int, t.Term]) -> t.Term:
-    """A term in which others stand for variables, by their identity."""
+    """Substitute terms for variables, by identity."""
     made = dict(by)
 
     def go(one: t.Term) -> t.Term:
@@ -201,7 +201,7 @@ def _of_map(laws: _Laws, term: t.Twist) -> Found:
 
 
 def _needs(term: t.LetMap) -> bool:
-    """Whether a body needs its row whatever the sizes are: not only in a map that may be empty."""
+    """Test whether a body needs its row for all sizes: not only inside a map that may be empty."""
     pending, seen = [term.body], set[int]()
     while pending:
         one = pending.pop()
@@ -217,7 +217,7 @@ def _needs(term: t.LetMap) -> bool:
 
 
 def _saved(laws: _Laws, whole: t.Term, part: t.Term) -> tuple[tuple[str, str], ...]:
-    """How many elements are computed, before and after."""
+    """Return the numbers of elements that are computed, before and after."""
     shown = [laws.builder.shape(one.shape).replace(" Of ", "*") for one in (whole, part)]
     return (("elements before", shown[0]), ("elements", shown[1].replace("Scalar", "1")))
 
@@ -235,7 +235,7 @@ _BY_KIND: dict[type[t.Term], tuple[NodeRule, ...]] = {
 
 
 def apply_laws(program: Any, ctx: Ctx) -> Any:
-    """A FlatPack program after its laws; a Futhark program has none."""
+    """Apply the laws to a FlatPack program; return a Futhark program unchanged."""
     if not isinstance(program, Meaning):
         return program
     laws = _Laws(program, ctx, TermBuilder(program.element, program.sizes))

@@ -1,8 +1,7 @@
-"""A FlatPack program's text in one layout.
+"""Format a FlatPack program.
 
-Lines stay where their author broke them. Between words there is one blank or none; a line of a
-definition behind its first stands two columns in, and at most two further than the one above it.
-All words and comments stay, so that the program does.
+Line breaks stay. Words are separated by one blank or none; continuation lines of a definition are
+indented by two columns, and by at most two more than the line above. All words and comments stay.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ from compiler.base.spans import span_at
 from compiler.frontend.flatpack.parser import Word, parse, words_of
 
 _OPEN = frozenset("([\\")
-"""Behind which there is no blank."""
+"""Signs without a blank behind them."""
 _TIGHT = frozenset(",)]")
-"""Before which there is no blank."""
+"""Signs without a blank before them."""
 _COMMENT = re.compile(r'(?:"[^"\n]*"|[^"\n])*?(--[^\n]*)')
 
 
 def laid_out(source: str) -> str:
-    """The text in its layout, lines ending as its first one does.
+    """Format a text; line ends are those of its first line.
 
     Errors: `SyntaxError_` as of `parse`; `CompilerBug` where the result had other words.
     """
@@ -45,19 +44,19 @@ def laid_out(source: str) -> str:
 
 
 def _said(source: str) -> list[tuple[str, bool]]:
-    """The words, whether each begins a definition, and the comments."""
+    """Return the words, whether each begins a definition, and the comments."""
     words = [(word.text, word.span.col == 1) for word in words_of(source)]
     return words + [(note, False) for row in source.split("\n") if (note := _comment(row))]
 
 
 def _comment(row: str) -> str:
-    """The comment that ends a line, or ""."""
+    """Return the comment that ends a line, or ""."""
     found = _COMMENT.match(row)
     return found[1].rstrip() if found else ""
 
 
 def _joined(words: list[Word]) -> str:
-    """The words of one line."""
+    """Join the words of one line."""
     text = ""
     for k, word in enumerate(words):
         text += word.text if not k or _is_tight(words[:k], word) else f" {word.text}"
@@ -65,7 +64,7 @@ def _joined(words: list[Word]) -> str:
 
 
 def _is_tight(before: list[Word], word: Word) -> bool:
-    """Whether nothing stands between two words; a sign stays with its number."""
+    """Test whether two words are adjacent; a sign stays with its number."""
     last = before[-1]
     if last.text in _OPEN or word.text in _TIGHT:
         return True

@@ -1,4 +1,4 @@
-r"""FlatPack's text to its syntax tree, with several errors per run.
+r"""Parse FlatPack's text to its syntax tree, with several errors per run.
 
 program    ::= [ `type` name ] definition..         each from the first column of a line on
 definition ::= name param.. `=` exp                 param ::= name | `(` name `:` exp `)`
@@ -32,12 +32,12 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _PRECEDENCE = (("$",), ("Of",), ("==", "/=", "<", "<=", ">", ">="), ("+", "-"), ("*", "/"), (".",))
-"""From the loosest to the tightest."""
+"""Operators by precedence, loosest first."""
 _RIGHT = frozenset(("$", "Of", "."))
 _DEEPEST = 60
-"""Nesting of expressions: a text that goes further was not written by hand."""
+"""Deepest nesting of expressions; deeper texts are not written by hand."""
 RESERVED = frozenset(("let", "in", "type"))
-"""What can be no name."""
+"""Words that cannot be names."""
 OPERATORS = frozenset(op for level in _PRECEDENCE for op in level) - {"Of"}
 
 
@@ -50,7 +50,7 @@ class Word(NamedTuple):
 
 
 def parse(source: str, file: str = "") -> s.Program:
-    """The syntax tree.
+    """Parse a program.
 
     Errors: `SyntaxError_`, the first in the text; `others` holds one for each further definition.
     """
@@ -62,7 +62,10 @@ def parse(source: str, file: str = "") -> s.Program:
 
 
 def parse_expression(source: str, file: str) -> s.Exp:
-    """The syntax tree of an expression, wherever it begins. Errors: as `parse`."""
+    """Parse an expression, wherever it begins.
+
+    Errors: as `parse`.
+    """
     errors: list[SyntaxError_] = []
     tokens = _tokens(source, file, errors)
     if errors:
@@ -76,7 +79,7 @@ def parse_expression(source: str, file: str) -> s.Exp:
 
 
 def recovered(source: str, file: str = "") -> tuple[s.Program, list[SyntaxError_]]:
-    """The definitions that are right, and the errors of the others, by order of text."""
+    """Return the correct definitions, and the errors of the others, by order of text."""
     errors: list[SyntaxError_] = []
     tokens = _tokens(source, file, errors)
     definitions: list[s.Definition] = []
@@ -97,7 +100,7 @@ def recovered(source: str, file: str = "") -> tuple[s.Program, list[SyntaxError_
 
 
 def words_of(source: str) -> list[Word]:
-    """All words of a text, without comments and what the language has no use for."""
+    """Return all words of a text, without comments and unknown characters."""
     return _tokens(source, "", [])
 
 
@@ -139,7 +142,7 @@ def _bad_character(char: str, span: Span) -> SyntaxError_:
 
 
 def _parts(tokens: list[Word]) -> list[list[Word]]:
-    """The tokens of each definition; one begins at each token of the first column."""
+    """Split the tokens into definitions; one begins at each token in the first column."""
     parts: list[list[Word]] = []
     for token in tokens:
         if token.span.col == 1 or not parts:
@@ -153,12 +156,12 @@ def _parts(tokens: list[Word]) -> list[list[Word]]:
 
 
 def is_pattern(e: s.Exp) -> TypeGuard[s.Pattern]:
-    """Whether an expression could bind names."""
+    """Test whether an expression could be a pattern."""
     return isinstance(e, s.Name) or (isinstance(e, s.Tuple) and all(map(is_pattern, e.elems)))
 
 
 class _Parser:
-    """Reads the tokens of one definition, or of an expression alone."""
+    """Parses the tokens of one definition, or of an expression alone."""
 
     def __init__(self, tokens: list[Word], is_definition: bool = True) -> None:
         self.tokens = tokens
@@ -171,13 +174,13 @@ class _Parser:
         return self.tokens[self.at]
 
     def step(self) -> Word:
-        """The token, and go on behind it."""
+        """Consume and return the current token."""
         found = self.token
         self.at += found.kind != "end"
         return found
 
     def fail(self, wanted: str) -> SyntaxError_:
-        """The error that something else stands here."""
+        """Return the error for an unexpected token."""
         found = self.token
         named = found.text if found.kind == "end" else f"`{found.text}`"
         hint = ""
@@ -194,25 +197,25 @@ class _Parser:
         )
 
     def take(self, text: str) -> Word:
-        """The token, which must be `text`."""
+        """Consume the token `text`, or fail."""
         if self.token.text != text or self.token.kind in ("end", "string"):
             raise self.fail(f"`{text}`")
         return self.step()
 
     def end(self, wanted: str = "the next definition in a new line, or an operator") -> None:
-        """Nothing may follow."""
+        """Demand the end."""
         if self.token.kind != "end":
             raise self.fail(wanted)
 
     def name(self, wanted: str) -> s.Name:
-        """A name."""
+        """Parse a name."""
         if self.token.kind != "name" or self.token.text in RESERVED:
             raise self.fail(wanted)
         token = self.step()
         return s.Name(token.span, token.text)
 
     def pattern(self, wanted: str) -> s.Pattern:
-        """A name, or names for the parts of a tuple."""
+        """Parse a name, or names for the components of a tuple."""
         if self.token.text != "(":
             return self.name(wanted)
         at = self.token
@@ -227,7 +230,7 @@ class _Parser:
         return found
 
     def definition(self) -> s.Definition:
-        """A whole definition."""
+        """Parse a whole definition."""
         first = self.token
         if first.span.col != 1:
             raise self.fail("the name of a definition")
@@ -241,7 +244,7 @@ class _Parser:
         return s.Definition(first.span.to(body.span), name, tuple(params), body)
 
     def param(self) -> s.Param:
-        """A parameter, with or without its shape."""
+        """Parse a parameter, with or without its shape."""
         if self.token.text != "(":
             name = self.name("a parameter or `=`")
             return s.Param(name.span, name.text, None, name.span)
@@ -252,7 +255,7 @@ class _Parser:
         return s.Param(first.span.to(self.take(")").span), name.text, shape, name.span)
 
     def exp(self) -> s.Exp:
-        """Any expression."""
+        """Parse any expression."""
         self.depth += 1
         if self.depth > _DEEPEST:
             raise SyntaxError_(
@@ -286,7 +289,7 @@ class _Parser:
         return self.infix(0)
 
     def infix(self, level: int) -> s.Exp:
-        """Operators of a precedence and tighter ones."""
+        """Parse operators of this precedence level or tighter."""
         if level == len(_PRECEDENCE):
             return self.apply()
         lhs = self.infix(level + 1)
@@ -301,7 +304,7 @@ class _Parser:
         return lhs
 
     def apply(self) -> s.Exp:
-        """A function with its arguments."""
+        """Parse a function with its arguments."""
         fn = self.atom()
         while self.starts_atom():
             arg = self.atom()
@@ -309,14 +312,14 @@ class _Parser:
         return fn
 
     def starts_atom(self) -> bool:
-        """Whether an argument can begin here."""
+        """Test whether an argument can begin here."""
         token = self.token
         if token.kind == "name":
             return token.text not in RESERVED and token.text != "Of"
         return token.kind in ("number", "string") or token.text in ("(", "[")
 
     def atom(self) -> s.Exp:
-        """A name, a literal, or something in brackets."""
+        """Parse a name, a literal, or something in brackets."""
         if not self.starts_atom():
             raise self.fail("an expression")
         token = self.step()
@@ -337,7 +340,7 @@ class _Parser:
         return self.bracket(token)
 
     def bracket(self, first: Word) -> s.Exp:
-        """What round brackets hold: an operator, a section, a negative number, an expression."""
+        """Parse round brackets: an operator, a section, a negative number, an expression."""
         op = self.token
         if op.kind == "op" and op.text in OPERATORS:
             self.step()

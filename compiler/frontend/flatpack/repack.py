@@ -1,8 +1,8 @@
-"""Where FlatPack packs values anew: where no loops walk them, and not where it costs more.
+"""Insert and remove `Repack`, FlatPack's copy to row-major order.
 
-Every term is walked by loops over some block, an LMAD. `Join (transpose a)` has none: what is
-packed there is said, and where. A `Repack` that its author wrote pays if what it packs is read
-several times in an order in which it does not lie; read once, it is a copy more.
+Every term is traversed by an LMAD over some block. `Join (transpose a)` has none, and gets a copy,
+which is reported. A `Repack` in the program pays off if its argument is read several times out of
+order; read once, it is an additional copy.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Layout = Lmad[Poly]
 
 @dataclass(slots=True)
 class _Packing:
-    """One program: by which loops each term is walked, and who reads it."""
+    """The layouts and use counts of one program."""
 
     meaning: Meaning
     ctx: Ctx
@@ -36,15 +36,15 @@ class _Packing:
     became: dict[int, t.Term] = field(default_factory=dict)
     uses: Counter[int] = field(default_factory=Counter)
     repeated: set[int] = field(default_factory=set)
-    """What is read again for each row of something that it does not depend on."""
+    """Terms read again for each row of something that they do not depend on."""
     needs: dict[int, frozenset[int]] = field(default_factory=dict)
     joined: set[int] = field(default_factory=set)
-    """What its author packs, and no loops could walk otherwise."""
+    """Repacked terms that no LMAD could traverse otherwise."""
     kept: list[t.Term] = field(default_factory=list)
-    """All terms that are known by their identity."""
+    """Terms kept alive, as they are known by identity."""
 
     def count(self, results: tuple[t.Term, ...]) -> None:
-        """Count who reads each term, and find what is read by rows."""
+        """Count the uses of each term, and find those that are read repeatedly."""
         pending: list[t.Term] = list(results)
         bodies: list[tuple[set[int], t.Term]] = []
         self.kept += results
@@ -71,7 +71,7 @@ class _Packing:
                         self.repeated.add(id(one))
 
     def free(self, term: t.Term) -> frozenset[int]:
-        """The rows that a term needs of maps around it, by their variables."""
+        """Return the row variables of surrounding maps that a term depends on."""
         if id(term) not in self.needs:
             own = {id(term)} if isinstance(term, t.Var) else set()
             found = own.union(*map(self.free, t.parts(term)))
@@ -81,7 +81,7 @@ class _Packing:
         return self.needs[id(term)]
 
     def of(self, term: t.Term) -> t.Term:
-        """What a term becomes."""
+        """Rewrite a term."""
         if id(term) not in self.became:
             self.kept.append(term)
             if isinstance(term, t.LetMap | t.Filter):
@@ -100,11 +100,11 @@ class _Packing:
         return self.became[id(term)]
 
     def told(self, rule: NodeRule, term: t.Term, outcome: Outcome[t.Term] | None) -> t.Term:
-        """The term, or what a rule has made of it."""
+        """Commit a rule's outcome; return the term, or the new one."""
         return self.ctx.commit(rule, (term.span,), outcome) or term
 
     def layout(self, term: t.Term) -> Layout:
-        """The loops by which a term is walked."""
+        """Return the LMAD by which a term is traversed."""
         if id(term) not in self.layouts:
             self.kept.append(term)
             found = Lmad.row_major(term.shape) if term.shape else Lmad(Poly.const(0), ())
@@ -124,7 +124,7 @@ class _Packing:
         return self.layouts[id(term)]
 
     def viewed(self, term: t.Split | t.Join, arg: t.Term) -> Layout | NoView:
-        """The loops over `arg` for the shape of a term; `Split` checks that its pieces are all."""
+        """Return the LMAD over `arg` for a term's shape; `Split` checks that its pieces are all."""
         loops = self.layout(arg)
         if isinstance(term, t.Split):
             first = Dim(term.shape[0] * term.shape[1], loops.dims[0].stride)
@@ -132,13 +132,13 @@ class _Packing:
         return loops.reshape(term.shape)
 
     def bytes(self, term: t.Term) -> tuple[tuple[str, str], ...]:
-        """How much is packed."""
+        """Return the size of the packed data."""
         size = Poly.product(term.shape) * BYTES[term.prim or self.meaning.element]
         return (("bytes", self.meaning.sizes.show(size)),)
 
 
 def _twisted(how: t.Structural, depth: int, loops: Layout, sizes: SizeTable) -> Layout:
-    """Other loops over the same block, below so many dimensions."""
+    """Transform an LMAD below so many dimensions."""
     outer, inner = list(range(depth)), list(range(depth, loops.rank))
     match how:
         case t.Transpose():
@@ -196,7 +196,7 @@ INSERT = NodeRule(
 
 
 def repack(program: Any, ctx: Ctx) -> Any:
-    """A FlatPack program whose copies are explicit."""
+    """Make the copies of a FlatPack program explicit."""
     if not isinstance(program, Meaning):
         return program
     packing = _Packing(program, ctx)

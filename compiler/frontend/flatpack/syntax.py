@@ -1,4 +1,4 @@
-"""The syntax tree of FlatPack: applications of names, as in the Haskell of its paper (seed 002)."""
+"""Syntax tree of FlatPack: applications of names, as in the Haskell of its paper (seed 002)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Name(Exp):
 
 @dataclass(frozen=True, slots=True)
 class Number(Exp):
-    """`12`, `0.5`, as it is written."""
+    """`12`, `0.5`, as written."""
 
     text: str
 
@@ -101,12 +101,12 @@ class Let(Exp):
 
 @dataclass(frozen=True, slots=True)
 class Param(Node):
-    """A parameter of a definition; `main` says the shape of each: `(xs : n Of m)`."""
+    """A parameter of a definition; `main` states the shape of each: `(xs : n Of m)`."""
 
     name: str
     shape: Exp | None
     at: Span
-    """Where its name stands."""
+    """Span of the name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Definition(Node):
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Definitions by order of text, and the element type that `type` names, if it does."""
+    """Definitions by order of text, and the element type of a `type` line, if there is one."""
 
     definitions: tuple[Definition, ...]
     element: Name | None

@@ -1,8 +1,7 @@
-"""What a FlatPack program computes: terms of the paper's figure 1, each with its shape.
+"""Terms of FlatPack, as in the paper's figure 1, each with its shape.
 
-A term that is used twice is one object: what is bound by `let`, and what a function is given, is
-shared. A term without dimensions is one value; where an array is needed it is that value at every
-index (`Scalar` of the paper).
+Shared values (bound by `let`, or passed to functions) are one object. A term without dimensions is
+a scalar; as an array it is broadcast (`Scalar` of the paper).
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class Term:
     span: Span
     shape: Shape
     prim: Prim | None = field(default=None, kw_only=True)
-    """The type of the elements, where it is not the program's."""
+    """Element type, if it is not the program's."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,35 +38,35 @@ class Source(Term):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Var(Term):
-    """What `LetMap` binds: a row, or one value."""
+    """A variable bound by `LetMap`: a row, or a scalar."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Number(Term):
-    """One value, as it is written."""
+    """A scalar, as written."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Neutral(Term):
-    """The value that an operator of folds leaves others as they are with; only in chunks."""
+    """The neutral element of a fold's operator; only in chunks."""
 
     op: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Size(Term):
-    """A size, or an integer parameter of `main`, as one value."""
+    """A size, or an integer parameter of `main`, as a scalar."""
 
     value: Poly
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Literal(Term):
-    """Values as they are written, in row-major order."""
+    """Values as written, in row-major order."""
 
     values: tuple[str, ...]
 
@@ -83,14 +82,14 @@ class Enumerate(Term):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split(Term):
-    """The outer dimension in `shape[0]` pieces."""
+    """Splits the outer dimension into `shape[0]` pieces."""
 
     arg: Term
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Join(Term):
-    """The two outer dimensions as one."""
+    """Merges the two outer dimensions."""
 
     arg: Term
 
@@ -104,14 +103,14 @@ class Zip(Term):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Repack(Term):
-    """The same values, packed anew."""
+    """A copy of the same values in row-major order."""
 
     arg: Term
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LetMap(Term):
-    """`body` for each row of `arg`, which it knows as `var`.
+    """`body` for each row of `arg`, which is bound to `var`.
 
     Of a tuple of arrays, the further ones are `args`, and their rows `vars`.
     """
@@ -124,7 +123,7 @@ class LetMap(Term):
 
     @property
     def rows(self) -> tuple[tuple[Var, Term], ...]:
-        """All arrays that are mapped over, each with the name of its row."""
+        """All mapped arrays, each with its row variable."""
         return ((self.var, self.arg), *zip(self.vars, self.args, strict=True))
 
 
@@ -139,7 +138,7 @@ class Arith(Term):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class As(Term):
-    """The elements as values of another type."""
+    """Converts the elements to another type."""
 
     arg: Term
 
@@ -164,10 +163,10 @@ class Fold(Term):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Filter(Term):
-    """The rows of one of several arrays for which `cond`, of rows of all, is not 0.
+    """The rows of one of several arrays for which `cond`, over the rows of all, is not 0.
 
-    `shape[0]` is a size that those have which keep the other arrays of the same tuple, and no
-    other; `part` is the number of the array among `rows`.
+    `shape[0]` is a size shared by exactly the filters of the same tuple; `part` is the index of the
+    array among `rows`.
     """
 
     var: Var
@@ -179,13 +178,13 @@ class Filter(Term):
 
     @property
     def rows(self) -> tuple[tuple[Var, Term], ...]:
-        """As of `LetMap`."""
+        """All filtered arrays, each with its row variable."""
         return ((self.var, self.arg), *zip(self.vars, self.args, strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Twist(Term):
-    """`arg` in another order."""
+    """A structural transformation of `arg`."""
 
     how: Structural
     arg: Term
@@ -193,20 +192,20 @@ class Twist(Term):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expand(Term):
-    """One value at every index of `shape`."""
+    """A scalar broadcast to `shape`."""
 
     arg: Term
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Claim(Term):
-    """`arg`, whose shape the author says is `shape`: a run checks it."""
+    """`arg`, claimed to have `shape`: checked at run time."""
 
     arg: Term
 
 
 def parts(term: Term) -> Iterator[Term]:
-    """The terms directly inside of a term, in order."""
+    """Yield the direct subterms of a term, in order."""
     for one in fields(term):
         value = getattr(term, one.name)
         if isinstance(value, Term):
@@ -216,7 +215,7 @@ def parts(term: Term) -> Iterator[Term]:
 
 
 def with_parts(term: Term, became: dict[int, Term]) -> Term:
-    """A term with other parts; the same one where they are the same."""
+    """Replace the subterms of a term; return the same object if none changes."""
     changed: dict[str, Any] = {}
     for one in fields(term):
         value = getattr(term, one.name)
@@ -237,7 +236,7 @@ def with_parts(term: Term, became: dict[int, Term]) -> Term:
 
 @dataclass(frozen=True, slots=True)
 class Structural:
-    """Where values come from, whatever they are."""
+    """A transformation of indices, whatever the values are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What expressions of FlatPack stand for while a program becomes one term; sizes; how it fails."""
+"""Values during evaluation of a FlatPack program; sizes; errors."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from compiler.frontend.flatpack.terms import Shape
 
 @dataclass(frozen=True, slots=True)
 class Int:
-    """A size or an index; `term`: the value that it is among elements, where division differs."""
+    """A size or an index; `term`: its value as an element, where division differs."""
 
     value: Poly
     term: t.Term | None = None
     span: Span | None = None
-    """Of a literal: where it stands."""
+    """The span of a literal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A number as it is written, until it has a type: one with a point, or no size."""
+    """A number as written, until it has a type: one with a point, or no size."""
 
     text: str
     span: Span
@@ -42,33 +42,33 @@ class ShapeOf:
 
 @dataclass(frozen=True, slots=True)
 class TupleOf:
-    """Values side by side: an array of tuples is a tuple of arrays."""
+    """A tuple of values: an array of tuples is a tuple of arrays."""
 
     parts: tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """What can be applied: `call` takes the arguments, of which there must be `arity`."""
+    """A function: `call` takes the arguments, exactly `arity` of them."""
 
     name: str
     arity: int
     call: Callable[[Sequence[Value], Span], Value]
     given: tuple[Value, ...] = ()
     op: str = ""
-    """An operator's sign."""
+    """The sign of an operator."""
     step: Value | None = None
-    """Of a section: its operand."""
+    """The operand of a section."""
 
 
 USUAL: Prim = "f64"
-"""The type of elements where a program names none."""
+"""Default element type of a program."""
 Value = Int | Written | ShapeOf | TupleOf | Function | t.Term | t.Structural | str | tuple[Any, ...]
 Env = Mapping[str, Value]
 
 
 def kind_of(value: Value) -> str:
-    """What a value is, in the middle of a sentence."""
+    """Describe a value, for the middle of a sentence."""
     match value:
         case Int() | Written():
             return "a number"
@@ -88,21 +88,21 @@ def kind_of(value: Value) -> str:
 
 
 def towards_zero(a: int, b: int) -> int:
-    """`a / b`, rounded as quotients of sizes are."""
+    """Divide `a / b` with rounding towards zero, as sizes do."""
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
 class SizeTable:
-    """Quotients of sizes: each is a name, so that shapes are polynomials."""
+    """Names for quotients of sizes, so that shapes are polynomials."""
 
     def __init__(self) -> None:
         self.quotients: dict[str, tuple[Poly, Poly]] = {}
         self._named: dict[tuple[Poly, Poly], str] = {}
         self.found: set[str] = set()
-        """SizeTable that a run finds: how many rows a filter keeps."""
+        """Sizes known only at run time: the row counts of filters."""
 
     def quotient(self, over: Poly, under: Poly) -> Poly:
-        """`over / under`, rounded towards 0."""
+        """Return `over / under`, rounded towards zero."""
         a, b = over.constant, under.constant
         if a is not None and b:
             return Poly.const(towards_zero(a, b))
@@ -113,7 +113,7 @@ class SizeTable:
         return Poly.var(name)
 
     def show(self, poly: Poly) -> str:
-        """In the program's notation; it reads the same in Futhark, for i64."""
+        """Print in the program's notation; it reads the same in Futhark, for i64."""
         return poly.show(self._spell)
 
     def _spell(self, name: str) -> str:
@@ -128,9 +128,9 @@ class SizeTable:
 
 
 def shown(value: Value, sizes: SizeTable, usual: str) -> str:
-    """What a value is: an array's shape as a parameter has it, and the type of its elements.
+    """Describe a value: an array's shape as a parameter has it, and its element type.
 
-    `usual`: the type that elements have unless they say another.
+    `usual`: the default element type.
     """
     match value:
         case t.Term():
@@ -148,7 +148,7 @@ def shown(value: Value, sizes: SizeTable, usual: str) -> str:
 
 
 def type_of(value: Value, sizes: SizeTable, usual: str) -> str:
-    """The shape of an array and the type of its elements, as in a parameter: `n Of 3 Of f32`."""
+    """Print the shape and element type of an array, as in a parameter: `n Of 3 Of f32`."""
     if isinstance(value, TupleOf):
         return f"({', '.join(type_of(part, sizes, usual) for part in value.parts)})"
     if isinstance(value, t.Term):
@@ -166,5 +166,5 @@ def _one_size(size: Poly, sizes: SizeTable) -> str:
 
 
 def wrong(code: Code, message: str, span: Span, hint: str = "") -> TypeError_:
-    """What is wrong with a program."""
+    """Return the error for a wrong program."""
     return TypeError_(code, message, span, hint)

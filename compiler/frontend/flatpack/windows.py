@@ -1,11 +1,10 @@
-"""Which windows of its data a program needs, if that is read from its first row to its last.
+"""Find the windows of its data that a program needs when it is read row by row.
 
-Answers seed 002, section 7.3: a program is friendly to streaming where each row of a result needs
-rows of the data that lie next to each other, as many for each row, and move on by as many from one
-to the next. The rows of a file become some dimension of each term that is made of it: its axis. A
-fold along that axis is a sink, as is the program's result: it is computed window by window, and
-what comes of all windows is small. A program in which one sink uses another one reads the data
-again for it.
+Answers seed 002, section 7.3: a program can be streamed where each row of a result needs a fixed
+number of adjacent rows of the data, at a fixed stride from one result row to the next. The rows of
+a file become some dimension of each term that depends on it: its axis. A fold along that axis is a
+sink, as is the program's result: it is computed window by window, and the windows' results are
+small. A program in which one sink uses another reads the data again for it.
 
 See Note [Windows].
 """
@@ -40,7 +39,7 @@ from compiler.frontend.flatpack.evaluate import Meaning
 
 
 class NoWindow(Exception):
-    """Why data cannot be read window by window: the operation, in words and by its place."""
+    """Raised where data cannot be read window by window: the reason and the operation's span."""
 
     def __init__(self, span: Span, because: str, hint: str = "") -> None:
         super().__init__(because)
@@ -48,7 +47,7 @@ class NoWindow(Exception):
 
 
 class _Steps(Exception):
-    """A step of the sink must be so many times as many rows."""
+    """Raised where a step of the sink must comprise `times` as many rows."""
 
     def __init__(self, times: int) -> None:
         super().__init__(times)
@@ -65,11 +64,11 @@ class Demand:
 
     @property
     def rows(self) -> Poly:
-        """How many are needed at once."""
+        """Number of rows needed at once."""
         return self.high - self.low + 1
 
     def with_(self, other: Demand, span: Span, what: str) -> Demand:
-        """What both need.
+        """Return the union of two demands.
 
         Errors: `NoWindow` where they are too far apart, or move apart.
         """
@@ -89,32 +88,32 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """A term that is computed window by window; a fold, or rows that are put behind each other."""
+    """A term that is computed window by window: a fold, or concatenated rows."""
 
     term: t.Term
     rows: Poly
-    """Of what is folded, or of the term along its axis."""
+    """Rows of the folded array, or of the term along its axis."""
     level: int
-    """How often the data was read before."""
+    """Number of earlier readings of the data."""
     folds: bool
-    """Whether the rows of the data are gone in it."""
+    """True if the rows of the data are folded away."""
 
     @property
     def streamed(self) -> t.Term:
-        """What is made of windows."""
+        """The term that is computed per window."""
         return self.term.arg if self.folds and isinstance(self.term, t.Fold) else self.term
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The data is read once for these sinks: the demands of all terms, by their identity."""
+    """One pass over the data for these sinks, with the demands on all terms, by identity."""
 
     sinks: tuple[Sink, ...]
     per_step: int
-    """Rows of the sinks."""
+    """Rows of the sinks per step."""
     demands: dict[int, Demand]
     order: tuple[t.Term, ...]
-    """The terms with demands, each before those that it is made of."""
+    """The terms with demands, each before its subterms."""
 
 
 @dataclass(slots=True)
@@ -125,20 +124,20 @@ class WindowPlan:
     names: frozenset[str]
     builder: TermBuilder
     result: t.Term
-    """The program's, in which the sinks are terms of their own."""
+    """The program's result, with sinks as terms of their own."""
     axes: dict[int, int]
-    """By the identity of a term: which dimension the rows of the data are."""
+    """By identity of a term: the dimension of the data's rows."""
     rows_of: dict[int, t.Term]
-    """What a variable is a row of."""
+    """The array whose row a variable is."""
     sinks: dict[int, Sink]
     readings: list[Reading] = field(default_factory=list)
 
     def axis(self, term: t.Term) -> int | None:
-        """Which of a term's dimensions the rows of the data are; None: it has none."""
+        """Return the dimension of a term that holds the data's rows; None without one."""
         return self.axes.get(id(term))
 
     def parts(self, term: t.Term) -> Iterator[t.Term]:
-        """What a term is made of, as far as that has an axis."""
+        """Yield the subterms that have an axis."""
         match term:
             case t.Var():
                 inner: Iterable[t.Term] = (self.rows_of[id(term)],)
@@ -149,7 +148,7 @@ class WindowPlan:
         return (part for part in inner if id(part) in self.axes)
 
     def passes(self, term: t.Term, part: t.Term, demand: Demand) -> Demand:
-        """What a term with a demand needs of a part."""
+        """Return the demand on a part that follows from a term's demand."""
         axis = self.axes[id(part)]
         match term:
             case t.Twist(how=how):
@@ -169,7 +168,7 @@ class WindowPlan:
 
 
 def windows(meaning: Meaning, names: Iterable[str]) -> WindowPlan:
-    """How a program is computed of windows of the sources with these names.
+    """Plan the evaluation of a program by windows of the sources with these names.
 
     Errors: `NoWindow`.
     """
@@ -190,7 +189,10 @@ def windows(meaning: Meaning, names: Iterable[str]) -> WindowPlan:
 
 
 def one_type(meaning: Meaning) -> None:
-    """That a program has no tuples: these are not read by windows. Errors: `NoWindow`."""
+    """Demand that a program has no tuples, which are not read by windows.
+
+    Errors: `NoWindow`.
+    """
     pending: list[t.Term] = [*meaning.results, *meaning.sources]
     seen: set[int] = set()
     why = "Tuples, and elements of several types, are not read window by window."
@@ -206,7 +208,7 @@ def one_type(meaning: Meaning) -> None:
 
 
 def _read(made: WindowPlan, group: list[Sink]) -> list[Reading]:
-    """The sinks at once if that can be, or else one after the other."""
+    """Read for all sinks at once if possible, else one after the other."""
     try:
         return [_reading(made, group, 1)]
     except NoWindow:
@@ -216,7 +218,7 @@ def _read(made: WindowPlan, group: list[Sink]) -> list[Reading]:
 
 
 def _reading(made: WindowPlan, group: list[Sink], per_step: int) -> Reading:
-    """The demands of all terms for these sinks."""
+    """Compute the demands on all terms for these sinks."""
     starts = [one.streamed for one in group]
     order = _in_order(made, starts)
     begin = Demand(per_step, Poly.const(0), Poly.const(per_step - 1))
@@ -240,7 +242,7 @@ def _reading(made: WindowPlan, group: list[Sink], per_step: int) -> Reading:
 
 
 def _in_order(made: WindowPlan, starts: list[t.Term]) -> list[t.Term]:
-    """Each term before those that it is made of."""
+    """Sort terms before their subterms."""
     found: list[t.Term] = []
     done: set[int] = set()
     pending = [(one, False) for one in starts]
@@ -256,7 +258,7 @@ def _in_order(made: WindowPlan, starts: list[t.Term]) -> list[t.Term]:
 
 
 def primitives(how: t.Structural, depth: int = 0) -> Iterator[tuple[int, t.Structural]]:
-    """A transformation's steps in turn, each with the number of dimensions that it leaves alone."""
+    """Yield a transformation's steps, each with the number of dimensions that it preserves."""
     match how:
         case t.Compose(outer, inner):
             yield from primitives(inner, depth)
@@ -268,14 +270,14 @@ def primitives(how: t.Structural, depth: int = 0) -> Iterator[tuple[int, t.Struc
 
 
 def below(how: t.Structural, depth: int) -> t.Structural:
-    """A transformation that leaves so many outer dimensions alone."""
+    """Lift a transformation below so many outer dimensions."""
     for _ in range(depth):
         how = t.Smap(how)
     return how
 
 
 def _through(how: t.Structural, axis: int, demand: Demand) -> Demand:
-    """What one step of a transformation needs of its argument, whose axis that is."""
+    """Propagate a demand through one step of a transformation, to an argument with that axis."""
     ((depth, one),) = primitives(how)
     if depth != axis:
         return demand
@@ -288,7 +290,7 @@ def _through(how: t.Structural, axis: int, demand: Demand) -> Demand:
 
 
 def _number(size: Poly, term: t.Term, what: str) -> int:
-    """A size that must be a number."""
+    """Return a size that must be a constant."""
     number: int | None = size.constant
     if number is None:
         raise NoWindow(term.span, f"{what} depends on a size; a run knows it.")
@@ -296,7 +298,7 @@ def _number(size: Poly, term: t.Term, what: str) -> int:
 
 
 def _moved(how: t.Structural, rank: int, axis: int) -> int:
-    """Where a dimension is afterwards."""
+    """Return the position of a dimension after a transformation."""
     order = list(range(rank))
     match how:
         case t.Transpose():
@@ -309,7 +311,7 @@ def _moved(how: t.Structural, rank: int, axis: int) -> int:
 
 
 def _said(term: t.Term) -> str:
-    """A term, at the beginning of a sentence or in it."""
+    """Describe a term, for any place in a sentence."""
     match term:
         case t.Source(name=name, file=file):
             return f"`{file or name}`"
@@ -327,7 +329,7 @@ _CROSSED = (
 
 @dataclass(slots=True)
 class _Axes:
-    """The walk from the data to the result: the axis of each term, and where the sinks are."""
+    """The walk from the data to the result that determines axes and sinks."""
 
     meaning: Meaning
     names: frozenset[str]
@@ -339,19 +341,19 @@ class _Axes:
     levels: dict[int, int] = field(default_factory=dict)
     free: dict[int, frozenset[int]] = field(default_factory=dict)
     inner: dict[int, t.Fold] = field(default_factory=dict)
-    """Folds over the data inside of maps, which these may take out of themselves; see `swapped`."""
+    """Folds over the data inside maps, which may be interchanged; see `swapped`."""
     kept: list[t.Term] = field(default_factory=list)
-    """All terms that are known by their identity."""
+    """Terms kept alive, as they are known by identity."""
 
     def of(self, term: t.Term) -> t.Term:
-        """What a term becomes, in which each twist is one step and what is small is a sink."""
+        """Rewrite a term: each twist becomes one step, small terms become sinks."""
         if id(term) not in self.became:
             self.became[id(term)] = self.known(self.made(term))
             self.kept.append(term)
         return self.became[id(term)]
 
     def known(self, term: t.Term) -> t.Term:
-        """Note what is told of a term by its parts."""
+        """Record what a term inherits from its parts."""
         self.kept.append(term)
         for part in t.parts(term):
             if id(part) in self.inner and not (isinstance(term, t.LetMap) and part is term.body):
@@ -371,11 +373,11 @@ class _Axes:
         return term
 
     def at(self, term: t.Term) -> int | None:
-        """The axis of a term that is done."""
+        """Return the axis of a rewritten term."""
         return self.axes.get(id(term))
 
     def sink(self, term: t.Term) -> t.Term:
-        """Note a term that is computed window by window."""
+        """Record a term that is computed window by window."""
         self.known(term)
         folds = id(term) not in self.axes
         streamed = term.arg if folds and isinstance(term, t.Fold) else term
@@ -388,7 +390,7 @@ class _Axes:
         return term
 
     def length(self, term: t.Term, axis: int) -> Poly:
-        """The rows along an axis; of what a filter keeps, those that it is asked about."""
+        """Return the rows along an axis; of a filter, those of its input."""
         size = term.shape[axis]
         while size.names() & self.meaning.sizes.found:
             arg = self.rows_of.get(id(term)) or next(p for p in t.parts(term) if id(p) in self.axes)
@@ -396,7 +398,7 @@ class _Axes:
         return size
 
     def made(self, term: t.Term) -> t.Term:
-        """As `of`, of one that is met for the first time."""
+        """Rewrite a new term."""
         match term:
             case t.Source(name=name) if name in self.names:
                 if not term.shape:
@@ -428,7 +430,7 @@ class _Axes:
         return self.everywhere(term)
 
     def everywhere(self, term: t.Term) -> t.Term:
-        """What is done at every index."""
+        """Rewrite an element-wise operation."""
         became = {id(part): self.of(part) for part in t.parts(term)}
         new = t.with_parts(term, became)
         axes = {axis for part in t.parts(new) if (axis := self.at(part)) is not None}
@@ -443,7 +445,7 @@ class _Axes:
         return new
 
     def twisted(self, span: Span, depth: int, how: t.Structural, arg: t.Term) -> t.Term:
-        """One step of a transformation of what has an axis."""
+        """Rewrite one step of a transformation of a term with an axis."""
         axis, rank = self.axes[id(arg)], len(arg.shape)
         new = self.one(span, below(how, depth), arg)
         if isinstance(how, t.Transpose | t.RotateL | t.RotateR):
@@ -465,13 +467,13 @@ class _Axes:
         return new
 
     def one(self, span: Span, how: t.Structural, arg: t.Term) -> t.Twist:
-        """One step, which is known."""
+        """Build and record one step."""
         new = t.Twist(span, self.builder.twisted(how, arg.shape, span), how, arg)
         self.known(new)
         return new
 
     def folded(self, term: t.Fold, acc: t.Term, arg: t.Term) -> t.Term:
-        """A fold: along the axis it is a sink."""
+        """Rewrite a fold: along the axis it is a sink."""
         new = replace(term, acc=acc, arg=arg)
         axis, other = self.at(arg), self.at(acc)
         if axis is None and other is None:
@@ -493,7 +495,7 @@ class _Axes:
         return new
 
     def mapped(self, term: t.LetMap, var: t.Var, arg: t.Term, body: t.Term) -> t.Term:
-        """A map over rows of the data, or one whose body has an axis."""
+        """Rewrite a map over rows of the data, or one whose body has an axis."""
         axis = self.at(arg)
         self.rows_of[id(var)] = arg
         self.known(var)
@@ -525,7 +527,7 @@ class _Axes:
         return self.folded(replace(inner, shape=term.shape), acc, self.known(rows))
 
     def filtered(self, term: t.Filter, var: t.Var, arg: t.Term, cond: t.Term) -> t.Term:
-        """Rows of the data that are kept."""
+        """Rewrite a filter of rows of the data."""
         axis = self.at(arg)
         self.rows_of[id(var)] = arg
         self.known(var)
@@ -543,7 +545,7 @@ class _Axes:
         return new
 
     def single(self, body: t.Term, var: t.Var, term: t.Term) -> None:
-        """The body for one row of the data must not need others."""
+        """Demand that the body for one row of the data needs no others."""
         pending, seen = [body], set[int]()
         while pending:
             one = pending.pop()
@@ -554,7 +556,7 @@ class _Axes:
                 pending += t.parts(one)
 
     def reshaped(self, term: t.Split | t.Join, arg: t.Term) -> t.Term:
-        """Other dimensions for the same elements."""
+        """Rewrite a change of dimensions."""
         new = replace(term, arg=arg)
         axis = self.at(arg)
         if axis is None:
@@ -587,7 +589,7 @@ class _Axes:
 
 
 def tell(program: Any, ctx: Ctx) -> Any:
-    """Say of each array that a FlatPack program is given which window of it is needed."""
+    """Report the window needed of each array that a FlatPack program is given."""
     if not isinstance(program, Meaning):
         return program
     for source in (one for one in program.sources if one.shape):

@@ -1,7 +1,7 @@
-"""A program's text in one layout.
+"""Format programs.
 
-What a text says stays: all tokens but those that say nothing, the tree, and all comments in their
-order. Blank lines between declarations and definitions stay too, one at a time.
+The formatter keeps the text's meaning: all tokens but redundant ones, the tree, and all comments in
+order. Blank lines between declarations and definitions stay too, at most one.
 """
 
 from __future__ import annotations
@@ -25,12 +25,15 @@ _DROPPED = frozenset(("IN", "COMMA"))
 
 
 def laid_out(source: str, path: str, width: int = WIDTH) -> str:
-    """A file's text in the layout of its language, which its name says. Errors: as `formatted`."""
+    """Format a file in the layout of its language, which its extension tells.
+
+    Errors: as `formatted`.
+    """
     return flat_packed(source) if path.endswith(FLATPACK) else formatted(source, width=width)
 
 
 def formatted(source: str, file: str = "", width: int = WIDTH) -> str:
-    """The text in lines of at most `width` characters, where it can be broken so.
+    """Format a text in lines of at most `width` characters, where possible.
 
     Lines end as the first one of `source` does. Errors: `SyntaxError_`; `CompilerBug` where the
     result would not mean the same.
@@ -62,14 +65,14 @@ def _changed(span: Span, found: str) -> CompilerBug:
 
 
 def _words(lexed: Lexed) -> list[Token]:
-    """What must stay in order: comments, and tokens but for those that may be left out."""
+    """Return what must stay in order: comments, and all tokens that are not redundant."""
     return [t for t in lexed.tokens if t.type not in _DROPPED] + [
         Token("COMMENT", str(c).rstrip(), c.start_pos) for c in lexed.comments
     ]
 
 
 def _tree(node: object) -> object:
-    """A syntax tree without places."""
+    """Return a syntax tree without spans."""
     if isinstance(node, Span):
         return None
     if isinstance(node, tuple):

@@ -1,8 +1,7 @@
-"""Documents that are laid out in a width: texts, and lines between them that may be broken.
+"""Documents with optional line breaks, laid out to a width (a pretty-printer in Wadler's style).
 
-A group's lines are all broken or none. They are where the group does not fit, where one was broken
-already in the text that it was made from, or where a part of it takes several lines. So what was
-laid out once is laid out in the same way again.
+A group's lines are all broken or none. They are broken where the group does not fit, where one was
+broken in the source text, or where a part of it takes several lines. So formatting is idempotent.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from compiler.base.dataclass import dataclass
 
 
 class Comment(str):
-    """The text of a comment, and where it stands."""
+    """The text of a comment, and its position."""
 
     own: bool
     """Nothing stands before it on its line."""
@@ -24,7 +23,7 @@ class Comment(str):
     __slots__ = ("blank", "own")
 
     def __new__(cls, text: str, own: bool, blank: bool) -> Comment:
-        """A comment as it stands in the text."""
+        """Create a comment with its position."""
         self = super().__new__(cls, text)
         self.own, self.blank = own, blank
         return self
@@ -35,17 +34,17 @@ class Doc:
 
     __slots__ = ()
     width: int = 0
-    """In one line."""
+    """Width on one line."""
     head: int = 0
-    """What of that stands before its first line."""
+    """Width before its first line break."""
     open: bool = True
-    """It has no line."""
+    """True without a line break."""
     broken: bool = False
-    """Some line of its own was broken in the text."""
+    """True if a line break of its own was broken in the source."""
     multi: bool = False
-    """Something in it takes several lines."""
+    """True if a part takes several lines."""
     lead: bool = False
-    """It begins with comments, which make several lines of what they stand in."""
+    """True if it begins with comments, which break the group around it."""
 
 
 @dataclass(slots=True)
@@ -82,14 +81,14 @@ class Comments(Doc):
 
 @dataclass(slots=True)
 class Break(Doc):
-    """A line's end, or `flat`."""
+    """A line break, or `flat`."""
 
     flat: str = " "
     broken: bool = False
     blank: bool = False
     """An empty line follows."""
     opening: str = ""
-    """Instead of the line's end, where lines are broken: what makes items line up."""
+    """Text in place of a broken line, which aligns items."""
     open: bool = False
     width: int = field(init=False)
 
@@ -99,7 +98,7 @@ class Break(Doc):
 
 @dataclass(slots=True)
 class Cat(Doc):
-    """One after the other, with lines that are indented by `nest`, from here if `align`."""
+    """Parts in sequence; lines are indented by `nest`, from here if `align`."""
 
     parts: Sequence[Doc]
     nest: int = 0
@@ -126,7 +125,7 @@ class Cat(Doc):
 
 
 class Group(Doc):
-    """All lines in it that are in no inner group are broken, or none."""
+    """Breaks all lines of its own, those of inner groups excluded, or none."""
 
     __slots__ = ("head", "inner", "lead", "multi", "open", "width")
 
@@ -138,10 +137,10 @@ class Group(Doc):
 
 @dataclass(slots=True)
 class Declarations(Doc):
-    """Declarations; an empty line stands around those that take several lines."""
+    """Declarations; those of several lines are surrounded by empty lines."""
 
     items: Sequence[tuple[Comments | None, Doc, bool]]
-    """Comments before it, the item, whether an empty line stands above these."""
+    """Comments before it, the item, and whether an empty line stands above these."""
     broken: bool
     open: bool = False
     width: int = field(init=False)
@@ -154,14 +153,14 @@ class Declarations(Doc):
 
 @dataclass(slots=True)
 class _End:
-    """The end of a line that is due: `indent` of the next, whether an empty one comes between."""
+    """A pending line break: `indent` of the next line, and whether an empty one precedes it."""
 
     indent: int
     blank: bool
 
 
 def rendered(doc: Doc, width: int) -> list[str]:
-    """The lines of a document."""
+    """Render a document to lines."""
     writer = _Writer(width)
     writer.write(doc, 0)
     writer.due = None
@@ -178,7 +177,7 @@ class _Writer:
         self.column = 0
         self.due: _End | Space | None = None
         self.commented = False
-        """The line ends with a comment."""
+        """True if the line ends with a comment."""
 
     def end_line(self) -> None:
         self.lines.append("".join(self.line))
@@ -201,7 +200,7 @@ class _Writer:
         self.column += len(text)
 
     def at(self) -> int:
-        """The column of what comes next."""
+        """Return the column of the next text."""
         due = self.due
         return due.indent if isinstance(due, _End) else self.column + (due is not None)
 
@@ -218,7 +217,7 @@ class _Writer:
         self.due = _End(due.indent, group.blank)
 
     def write(self, doc: Doc, indent: int) -> None:
-        """A document, in lines that are broken where they are in no group."""
+        """Render a document; its lines outside groups are broken."""
         stack: list[tuple[int, bool, Doc]] = [(indent, False, doc)]
         while stack:
             indent, flat, doc = stack.pop()
@@ -255,7 +254,7 @@ class _Writer:
             self.due = _End(indent, line.blank)
 
     def _fits(self, group: Group, rest: Sequence[tuple[int, bool, Doc]]) -> bool:
-        """Whether a group fits in one line, with what follows until a line can end."""
+        """Test whether a group fits on the line, with what follows until a line can end."""
         room = self.room - self.at() - group.width
         for _, _, part in reversed(rest):
             if room < 0:
@@ -289,7 +288,7 @@ class _Writer:
 
 
 def joined(parts: Iterable[Doc], between: Doc) -> list[Doc]:
-    """Parts with something between each two."""
+    """Intersperse parts with a separator."""
     found: list[Doc] = []
     for part in parts:
         found += [between, part] if found else [part]

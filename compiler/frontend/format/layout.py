@@ -1,9 +1,9 @@
-"""How a program is laid out: from what the grammar matched to a document.
+"""Translate parse trees to documents: the layout of each construct.
 
 A method lays out the alternatives of `grammar.lark` of its name; those without a method are listed
-in `_GLUED` and `_SPACED`. What stands on one line stays there where it fits; what takes several
-lines stays so. Commas and operators begin lines. Of the tokens only `in` before another `let` and
-a comma behind the last element are left out.
+in `_GLUED` and `_SPACED`. Constructs on one line stay there where they fit; those on several lines
+stay so. Commas and operators begin lines. The only tokens dropped are `in` before another `let` and
+a comma behind the last element.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ SPACE = Space()
 
 
 def first(node: Node) -> Token:
-    """The token that a piece begins with."""
+    """Return the first token of a parse tree."""
     while not isinstance(node, Token):
         node = node.children[0]
     return node
@@ -62,13 +62,13 @@ def _is(node: Node, *kinds: str) -> bool:
 
 
 class Documents:
-    """Makes documents of the pieces of one text."""
+    """Builds documents from the parse trees of one text."""
 
     def __init__(self, tokens: Sequence[Token], comments: Sequence[Token]) -> None:
-        """Both in order of text; the last token is the end of it."""
+        """Both in order of text; the last token is its end."""
         self._before: dict[int, list[Comment]] = {}
         self._line: dict[int, tuple[bool, bool]] = {}
-        """Of each token: does it begin a line, is the line above it empty."""
+        """For each token: whether it begins a line, and whether the line above is empty."""
         rest, at = iter((*comments, None)), 0
         comment = next(rest)
         for token in tokens:
@@ -89,7 +89,7 @@ class Documents:
     # --- pieces ------------------------------------------------------------------------------
 
     def doc(self, node: Node) -> Doc:
-        """The document of a piece, with the comments before it."""
+        """Build the document of a parse tree, with the comments before it."""
         if isinstance(node, Token):
             comments = self._comments(node)
             text = Text(str(node))
@@ -108,20 +108,20 @@ class Documents:
         return _METHODS[rule](self, node.children)
 
     def _comments(self, token: Token) -> Comments | None:
-        """The comments before a token, which are taken once."""
+        """Take the comments before a token; they are placed once."""
         start = token.start_pos or 0
         found = self._before[start]
         self._before[start] = []
         return Comments(found, self._line[start][1]) if found else None
 
     def _hoist(self, later: Token, token: Token) -> None:
-        """Put the comments before one token before another."""
+        """Move the comments before one token to another."""
         start = later.start_pos or 0
         self._before[token.start_pos or 0] += self._before[start]
         self._before[start] = []
 
     def _line_to(self, *nodes: Node, flat: str = " ", keep: bool = False) -> Break:
-        """A line's end before pieces, which was there if one of them began a line."""
+        """Build a line break before parse trees, broken if one of them began a line."""
         starts = [first(node).start_pos or 0 for node in nodes]
         empty = any(self._before[start] or self._line[start][1] for start in starts)
         return Break(flat, any(self._line[start][0] for start in starts), keep and empty)
@@ -130,11 +130,11 @@ class Documents:
         return Cat(joined(map(self.doc, nodes), SPACE))
 
     def _below(self, node: Node) -> Doc:
-        """On the same line, or indented on the next ones."""
+        """Place a parse tree on the same line, or indented on the next."""
         return Group(self._line_to(node), self.doc(node), nest=2)
 
     def _listed(self, nodes: Sequence[Node]) -> Doc:
-        """Elements in brackets, with commas between them; those begin lines."""
+        """Lay out elements in brackets; commas begin lines."""
         opener, *items, closer = nodes
         parts: list[Doc] = [self.doc(opener)]
         if items:
@@ -155,7 +155,7 @@ class Documents:
         return Group(*parts, self.doc(closer), align=True)
 
     def dims(self, nodes: Sequence[Node]) -> Doc:
-        """Indices; what follows a comma may begin a line."""
+        """Lay out indices; a line may begin behind a comma."""
         items = list(nodes)
         if _is(items[-1], "COMMA"):
             self._before[first(items.pop()).start_pos or 0] = []
@@ -165,7 +165,7 @@ class Documents:
         return Group(*parts, align=True)
 
     def _chain(self, start: Doc, items: Items, nest: int = 0) -> Doc:
-        """Items behind each other, or below: all of those between two that begin lines."""
+        """Place items behind each other, or below: all of those between two that begin lines."""
         run, multi = [start], start.multi
         for line, item in items:
             if line.broken or item.multi or item.lead or multi:
@@ -179,7 +179,7 @@ class Documents:
     # --- declarations ------------------------------------------------------------------------
 
     def program(self, nodes: Sequence[Node], end: Token) -> Doc:
-        """All declarations, and the comments at the end."""
+        """Lay out all declarations, and the comments at the end."""
         parts: list[Doc] = [self._block(nodes)]
         if comments := self._comments(end):
             parts.append(comments)
@@ -211,7 +211,7 @@ class Documents:
         )
 
     def _definition(self, nodes: Sequence[Node]) -> Doc:
-        """`def f 't (x: t): t = e`; parameters are on one line or below each other."""
+        """Lay out `def f 't (x: t): t = e`, parameters on one line or below each other."""
         *head, eq, body = nodes
         return Group(self._head(head), SPACE, self.doc(eq), self._body(body))
 
@@ -219,7 +219,7 @@ class Documents:
         return Cat((self._line_to(body), self.doc(body)), nest=2)
 
     def _head(self, nodes: Sequence[Node], before_type: Sequence[Doc] = (SPACE,)) -> Doc:
-        """All that stands before `=`."""
+        """Lay out everything before `=`."""
         names: list[Doc] = []
         params: list[Doc] = []
         result: list[Doc] = []
@@ -238,7 +238,7 @@ class Documents:
         return Cat((*(names if params else names[:-1]), Group(*params, align=True), *result))
 
     def attr_dec(self, nodes: Sequence[Node]) -> Doc:
-        """An attribute stands above."""
+        """Lay out an attribute above its declaration."""
         attr, dec = nodes
         return Cat((self.doc(attr), Break(broken=True), self.doc(dec)))
 
@@ -253,7 +253,7 @@ class Documents:
         return Cat((opener, name, colon, SPACE, type_, closer))
 
     def m_lambda(self, nodes: Sequence[Node]) -> Doc:
-        """A parametric module without a name."""
+        """Lay out an anonymous parametric module."""
         start, *rest = nodes
         return Cat((self.doc(start), self._spaced(rest)))
 
@@ -262,7 +262,7 @@ class Documents:
         return Cat((self.mod_param(nodes[:5]), SPACE, self._spaced(nodes[5:])))
 
     def mt_with(self, nodes: Sequence[Node]) -> Doc:
-        """A module type, and what its types are."""
+        """Lay out a module type and its refinements."""
         base, *rest = nodes
         return Group(self.doc(base), self._line_to(rest[0]), self._spaced(rest), nest=2)
 
@@ -277,14 +277,14 @@ class Documents:
         return Cat((module, SPACE, name, colon, SPACE, type_))
 
     def attr_spec(self, nodes: Sequence[Node]) -> Doc:
-        """Also an expression with an attribute."""
+        """Lay out a specification or expression with an attribute."""
         attr, spec = nodes
         return Group(self.doc(attr), self._line_to(spec), self.doc(spec), align=True)
 
     # --- types and patterns ------------------------------------------------------------------
 
     def t_arrow(self, nodes: Sequence[Node]) -> Doc:
-        """Arrows begin lines: all of those between two that do."""
+        """Lay out arrows, which begin lines: all of those between two that do."""
         return Group(*self._arrows(nodes), align=True)
 
     def _arrows(self, nodes: Sequence[Node]) -> list[Doc]:
@@ -299,7 +299,7 @@ class Documents:
         return [*before, Group(*rest)] if line.broken else [*before, *rest]
 
     def t_sum(self, nodes: Sequence[Node]) -> Doc:
-        """Constructors below each other."""
+        """Lay out constructors below each other."""
         start, *rest = nodes
         parts: list[Doc] = [Break("", opening="  "), self.doc(start)]
         for bar, variant in zip(rest[::2], rest[1::2], strict=True):
@@ -316,7 +316,7 @@ class Documents:
     # --- expressions -------------------------------------------------------------------------
 
     def e_let(self, nodes: Sequence[Node]) -> Doc:
-        """Definitions below each other, then `in`."""
+        """Lay out definitions below each other, then `in`."""
         *head, eq, value, body = nodes
         return self._let(self._spaced(head), eq, value, body)
 
@@ -340,7 +340,7 @@ class Documents:
         return Group(before, *self._then(body), align=True)
 
     def _then(self, body: Node) -> tuple[Doc, ...]:
-        """What follows a definition; `in` is left out before another one."""
+        """Lay out the body of a definition; `in` is dropped before another one."""
         assert not isinstance(body, Token)
         if len(body.children) == 1:
             inner = body.children[0]
@@ -353,7 +353,7 @@ class Documents:
         return self._line_to(inner, keep=True), self.doc(inner)
 
     def e_if(self, nodes: Sequence[Node]) -> Doc:
-        """`else if` goes on at the same column."""
+        """Lay out `if`; `else if` continues at the same column."""
         return Group(*self._if(nodes), align=True)
 
     def _if(self, nodes: Sequence[Node]) -> list[Doc]:
@@ -366,7 +366,7 @@ class Documents:
         return [*parts, self.doc(no)]
 
     def e_loop(self, nodes: Sequence[Node]) -> Doc:
-        """`loop x = start`, `for i < n do`, the body."""
+        """Lay out `loop x = start`, `for i < n do`, the body."""
         *head, form, do, body = nodes
         parts: list[Doc] = []
         if _is(head[-2], "EQ"):
@@ -377,7 +377,7 @@ class Documents:
         return Group(*parts, self.doc(form), SPACE, self.doc(do), self._body(body), align=True)
 
     def e_match(self, nodes: Sequence[Node]) -> Doc:
-        """Cases below each other."""
+        """Lay out cases below each other."""
         match, exp, *cases = nodes
         parts = [self.doc(match), SPACE, self.doc(exp)]
         for case in cases:
@@ -395,7 +395,7 @@ class Documents:
         return Group(self.doc(start), self._spaced(head), self._body(body), align=True)
 
     def e_apply(self, nodes: Sequence[Node]) -> Doc:
-        """A function and its arguments, these below each other."""
+        """Lay out a function and its arguments, these below each other."""
         function, *args = nodes
         parts: list[Doc] = []
         for arg in args:
@@ -403,7 +403,7 @@ class Documents:
         return Cat((self.doc(function), SPACE, Group(*parts, align=True)))
 
     def e_ops(self, nodes: Sequence[Node]) -> Doc:
-        """Operators begin lines, those that bind alike at the same column."""
+        """Lay out operators, which begin lines; those of one precedence align."""
         start, *rest = nodes
         operand = _Chain(-1, self.doc(start), [])
         items: list[tuple[tuple[tuple[str, ...], tuple[Break, Doc]], _Chain]] = []
@@ -439,7 +439,7 @@ class Documents:
         return Cat((self.doc(opener), self._spaced(inside), self.doc(closer)))
 
     def e_negate(self, nodes: Sequence[Node]) -> Doc:
-        """`-x`; two symbols would be one if nothing stood between them."""
+        """Lay out `-x`; a space separates two symbols that would merge."""
         sign, operand = nodes
         apart = first(operand).type in _SYMBOLS
         return Cat((self.doc(sign), *((SPACE,) if apart else ()), self.doc(operand)))
@@ -450,7 +450,7 @@ class Documents:
         return Cat((self.doc(name), SPACE, self.doc(eq), self._below(value)), align=True)
 
     def e_with(self, nodes: Sequence[Node]) -> Doc:
-        """Updates of the same value below each other."""
+        """Lay out updates of the same value below each other."""
         items: list[tuple[Break, Doc]] = []
         while True:
             base, *rest = nodes
@@ -476,7 +476,7 @@ class Documents:
 
 @dataclass(frozen=True, slots=True)
 class _Chain:
-    """Operands between operators that bind alike."""
+    """Operands between operators of one precedence."""
 
     level: int
     start: Doc
@@ -484,7 +484,7 @@ class _Chain:
 
 
 def _symbol(infix: Node) -> str:
-    """An operator without its module; a name in backticks."""
+    """Return an operator without its module; or a name in backticks."""
     assert isinstance(infix, Tree)
     token = infix.children[-1] if len(infix.children) == 1 else infix.children[-2]
     return _MODULES.sub("", str(token))

@@ -1,1 +1,1 @@
-"""Check a text again after an edit: parse and check only what the edit can have changed."""
+"""Incremental checking after an edit: parse and check only what it may have changed."""

@@ -1,4 +1,4 @@
-"""Whether what two checks have found is the same to everybody, but for places and new names."""
+"""Compare the results of two checks up to spans and fresh names."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _KINDS = ("values", "types", "modules", "module_types")
 
 
 def names_in(module: Module) -> set[str]:
-    """The names that a module binds, of all kinds."""
+    """Return the names that a module binds, of all kinds."""
     return {*module.values, *module.types, *module.modules, *module.module_types}
 
 
 def alike(one: Any, other: Any, new: set[Name], same: dict[Name, Name]) -> bool:
-    """Whether two values differ in nothing but names that are `new` in the one.
+    """Test whether two values are equal up to spans and to names that are `new` in the first.
 
-    `same` gets those names, and what each is in the other; places do not count.
+    `same` receives the renaming of those names.
     """
     if isinstance(one, str):
         if one in same or one in new:
@@ -55,7 +55,7 @@ def alike(one: Any, other: Any, new: set[Name], same: dict[Name, Name]) -> bool:
 
 
 def in_same_places(one: object, other: object, shown: Collection[Span] | None = None) -> bool:
-    """Whether two meanings of names, which are equal, are told to be from the same places.
+    """Test whether two equal meanings of names have the same spans.
 
     `shown`: the places of the first that count; None: all do.
     """
@@ -77,7 +77,7 @@ def in_same_places(one: object, other: object, shown: Collection[Span] | None = 
 
 
 def shown_by(module: Module, place: Span) -> frozenset[Span] | None:
-    """The places of others that a module may tell which is declared there; None: any.
+    """Return the foreign spans that a module declared at `place` may contain; None: any.
 
     Functors and module types know all names around them.
     """
@@ -96,7 +96,7 @@ def shown_by(module: Module, place: Span) -> frozenset[Span] | None:
 
 
 def has_places(value: Any) -> bool:
-    """Whether something declared, or a type in it, holds syntax, which says where it stands."""
+    """Test whether a declaration, or a type in it, contains syntax, which has spans."""
     if isinstance(value, SizeExp | Functor | ModuleType):
         return True
     if isinstance(value, list | tuple):
@@ -107,9 +107,9 @@ def has_places(value: Any) -> bool:
 
 
 def placed(module: Module, like: Module, place: Callable[[Scheme | Abbreviation], Span]) -> Module:
-    """A module with `place` of what is in one that is `like` it as places; itself if they are its.
+    """Return a module with the spans `place` of one that is `like` it; itself if they are equal.
 
-    `like` has as many names, which stand for the same but for places and new names.
+    `like` has as many names, with the same meanings up to spans and fresh names.
     """
     if isinstance(module, Functor):
         return like
@@ -132,9 +132,9 @@ def placed(module: Module, like: Module, place: Callable[[Scheme | Abbreviation]
 
 
 def share(before: Module, now: Module) -> None:
-    """Let functors and module types equal those that were there before.
+    """Make functors and module types equal to those of the module before.
 
-    Both modules are of the same text, whose names stood for the same.
+    Both modules are of the same text, whose names had the same meanings.
     """
     for name, one in now.module_types.items():
         other = before.module_types.get(name)

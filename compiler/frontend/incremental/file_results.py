@@ -1,7 +1,7 @@
-"""What the check of a whole file has found, as what was found in its pieces.
+"""Split the result of checking a whole file into results of its pieces.
 
-So the first edit in a file checks no more than it can change, as each after it. A piece of which
-the check of the whole does not tell what was found is left out, and checked once more.
+So the first edit of a file re-checks as little as later ones do. A piece whose result cannot be
+told from the whole's is left out, and checked once more.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from compiler.frontend.incremental.pieces import Cut
 
 _Named = decs.ValDec | decs.TypeDec | decs.ModDec | decs.ModTypeDec
 _KINDS = {decs.ValDec: "", decs.ModDec: "", decs.TypeDec: "type", decs.ModTypeDec: "module type"}
-"""What `Checked.own` calls them."""
+"""The kinds that `Checked.own` uses."""
 
 
 class _Untold(Exception):
-    """What was found in the whole is not told of its pieces."""
+    """Raised if the whole's results cannot be attributed to pieces."""
 
 
 def in_pieces(
@@ -38,7 +38,7 @@ def in_pieces(
     told: FoundInText,
     imported: Mapping[str, Module],
 ) -> dict[str, FoundInPiece]:
-    """What was found in the pieces of a file, by their texts, when it was checked as a whole.
+    """Return the results of a file's pieces, by their texts, after a check of the whole.
 
     `cut`: the file as it was, without an error; `given`: the constants of others that functions
     might return where it begins; `imported`: what was imported, by the path that the file says.
@@ -102,7 +102,7 @@ def _span(dec: decs.ValDec | decs.TypeDec | decs.ModDec | decs.ModTypeDec) -> Sp
 
 
 def _hide(st: Checker, tree: tuple[decs.Dec, ...]) -> set[str]:
-    """Enter that the names of declarations stand for nothing that is told; those names."""
+    """Bind the names of declarations to nothing, and return them."""
     hidden = {dec.name for dec in map(_inner, tree) if isinstance(dec, _Named)}
     for name in hidden:
         st.scope.bind_module(name, Module(wrong=True))
@@ -113,9 +113,9 @@ def _hide(st: Checker, tree: tuple[decs.Dec, ...]) -> set[str]:
 def _declare(
     st: Checker, tree: tuple[decs.Dec, ...], whole: Module, imported: Mapping[str, Module]
 ) -> tuple[Module, Module]:
-    """What declarations declare, and what of it others see; it is entered.
+    """Bind what declarations declare; return that and the exported part.
 
-    `whole`: what the file declares.
+    `whole`: the file's declarations.
     """
     mark, exported = st.scope.mark(), Module()
     for dec in tree:
@@ -140,14 +140,14 @@ def _declare(
 
 
 def _piece_at(path: str, starts: list[int], span: Span) -> int | None:
-    """Which piece a place is in; None: none of this file."""
+    """Return the index of the piece that contains a span; None: not in this file."""
     return bisect(starts, span.line) - 1 if span.file == path else None
 
 
 def _warned_by_piece(
     path: str, cut: Cut, trees: list[tuple[decs.Dec, ...]], told: FoundInText
 ) -> list[Warned]:
-    """What is warned of in each piece.
+    """Attribute warnings to pieces.
 
     Errors: `_Untold` if it is not clear which piece has asked for a warning, as for one in a body
     that others apply.
@@ -164,7 +164,7 @@ def _warned_by_piece(
 
 
 def _may_give(dec: decs.Dec) -> bool:
-    """Whether it may let functions return constants of others."""
+    """Test whether a declaration may let functions return constants of others."""
     inner = _inner(dec)
     return isinstance(inner, decs.ModDec) and not inner.params
 
@@ -174,7 +174,7 @@ def _has_modules(dec: decs.Dec) -> bool:
 
 
 def _names_by_piece(st: Checker, path: str, cut: Cut, told: FoundInText) -> list[list[Name]]:
-    """The names of each piece that have places in it."""
+    """Return the names of each piece that have spans in it."""
     starts = [line for line, _ in cut]
     by_piece: list[list[Name]] = [[] for _ in cut]
     for name in told.names:

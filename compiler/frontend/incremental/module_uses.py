@@ -1,8 +1,8 @@
-"""What was made of modules and module types at the places of a piece that ask for it.
+"""Memoise module ascriptions and module types per place in a piece.
 
-A place of a text gives the same module as before if it is asked about the same module and the same
-module type, and the names in that stand for the same. So do not only functors see the same
-argument as before an edit: the types that a module type keeps abstract are the ones that they were.
+A place gives the same module as before if it is asked about the same module and module type, and
+the names in that have the same meanings. So functors see the same argument as before an edit, and
+the abstract types of a module type are the same ones.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from compiler.frontend.lint.warning import Warning_
 
 @dataclass(slots=True, eq=False)
 class Seen:
-    """What was asked at a place, and what the answer was."""
+    """A question asked at a place, and its answer."""
 
     module: Module | None
     exp: decs.ModTypeExp
     applying: bool
     meanings: dict[str, tuple[object, ...]]
-    """What the names in `exp` stood for."""
+    """The meanings of the names in `exp`."""
     seen: Module
     gave: frozenset[Name]
     warned: frozenset[Warning_]
     moved: int
-    """How many module types had been moved."""
+    """Number of moves of module types at that time."""
 
     def holds(self, st: Checker, module: Module | None, exp: decs.ModTypeExp, moved: int) -> bool:
-        """Whether the answer is the same now; what it enters is entered then."""
+        """Test whether the answer still holds; if so, replay its effects."""
         if (
             st.transparent
             or self.applying != st.applying
@@ -58,7 +58,7 @@ def asked(
     moved: int,
     seen: Callable[[], Module],
 ) -> Seen:
-    """The answer of `seen`, and all that it depends on."""
+    """Compute the answer of `seen`, and record all that it depends on."""
     words = {part for part in _parts(exp) if isinstance(part, str)}
     meanings = {name: meaning(st.scope, name) for name in words}
     gave, warned, st.gave, st.warned = st.gave, st.warned, set(), set()
@@ -80,23 +80,23 @@ def asked(
 
 
 def meaning(scope: Scope, name: str) -> tuple[object, ...]:
-    """What a name stands for, of each kind."""
+    """Return the meanings of a name, one per kind."""
     tables = (scope.values, scope.types, scope.modules, scope.module_types)
     return tuple([table.get(name) for table in tables])
 
 
 def _is_same(one: object, other: object) -> bool:
-    """Whether two meanings are the same, and are told to be from the same places."""
+    """Test whether two meanings are equal, with the same spans."""
     return one is other or (one == other and in_same_places(one, other))
 
 
 def has_functors(exp: decs.ModTypeExp) -> bool:
-    """Whether a module type says what the type of a functor is."""
+    """Test whether a module type contains a functor's type."""
     return any(isinstance(part, decs.MTArrow) for part in _parts(exp))
 
 
 def _parts(part: object) -> Iterator[object]:
-    """A part of the syntax, and all nodes and words in it."""
+    """Yield a part of the syntax, and all nodes and words in it."""
     yield part
     inner = part if isinstance(part, tuple) else ()
     if is_dataclass(part):

@@ -1,12 +1,12 @@
-"""What the checks of a text have found in its pieces, and which of them have to be checked again.
+"""Keep the results of checking a text's pieces, and re-check only invalid ones.
 
-What the check of a piece gives depends on that piece, on what the names in it stand for, and on
-which constants functions may return. A definition that is checked again, and whose type is as
-before, is to all others the one that it was. What was found in a piece that has moved moves with
-it. A piece with an error is checked each time.
+The result for a piece depends on the piece, on the meanings of the names in it, and on the
+constants that functions may return. A definition that is re-checked with the same type keeps its
+identity. The result for a piece that has moved moves with it. A piece with an error is checked each
+time.
 
-What is in a module that is cut is checked in the same way, each time that anything in it has
-changed; of the module itself what is around its body. If that has parameters, there is such a body
+The body of a module that is cut is checked in the same way, each time that anything in it has
+changed; of the module itself what is around its body. If it has parameters, there is one such body
 for the module by itself, and one for each application of it.
 """
 
@@ -43,63 +43,63 @@ from compiler.frontend.typed import EntryPoint
 
 _NameOrKey = TypeVar("_NameOrKey")
 Warned = tuple[list[Warning_], ...]
-"""What is unused, what is certain, and what the checker warns of."""
+"""Unused names, certain failures, and the checker's warnings."""
 
 
 @dataclass(slots=True, eq=False)
 class FoundInText:
-    """What the check of a text gives; its errors are in `Checked`."""
+    """The result of checking a text; its errors are in `Checked`."""
 
     declared: Module
-    """What it declares without `local`."""
+    """Its declarations without `local`."""
     entries: list[EntryPoint]
     warned: Warned
     given: frozenset[Name]
-    """Constants of others that functions may return from here on, those before it included."""
+    """Constants of others that functions may return from here on, earlier ones included."""
     names: Collection[Name]
-    """Those that were given for what is in it."""
+    """Fresh names generated for it."""
     claims: frozenset[Name] = frozenset()
     """See `FoundInPiece`."""
     mentions: set[str] = field(default_factory=set)
-    """The names that are mentioned and not bound there."""
+    """Its free names."""
 
 
 @dataclass(slots=True, eq=False)
 class FoundInPiece:
-    """What the check of a piece has given, which was at that place."""
+    """The result of checking a piece at that place."""
 
     place: Span
     around: dict[str, tuple[object, ...]]
-    """What the names in it that the program declares stood for."""
+    """The meanings of the program's names in it."""
     imported: tuple[Module, ...]
-    """What the files that it imports declare."""
+    """The declarations of the files that it imports."""
     given: frozenset[Name]
-    """The constants of others that functions might return."""
+    """The constants of others that functions could return."""
     module: Module
-    """What it declares."""
+    """Its declarations."""
     exported: Module
-    """That without `local`; the same object if it is the same."""
+    """Those without `local`; the same object if equal."""
     own: dict[tuple[str, str], Span]
     types: dict[str, Span]
     wrong_types: set[str]
     entries: tuple[EntryPoint, ...]
     warned: Warned
     names: tuple[Name, ...]
-    """Those that were given."""
+    """Fresh names generated for it."""
     claims: frozenset[Name]
-    """Those that stand for what it declares; they stand for nothing else."""
+    """The names of its declarations, which name nothing else."""
     gave: frozenset[Name]
     """The constants of others that functions may return from here on."""
     can_move: bool | None
-    """Whether it has no places but those that `_move` knows; None: nobody has asked yet."""
+    """True if `_move` knows all its spans; None: not yet determined."""
     shows: frozenset[Span] | None
-    """The places of others that it may tell; None: any."""
+    """Spans of others that it may contain; None: any."""
     mentions: set[str]
-    """The names that are mentioned and not bound there."""
+    """Its free names."""
     key: str
-    """Where it is kept what was found in it; "" if there is nothing."""
+    """Key in `InPieces._kept` for its inside; "" if there is none."""
     inside: tuple[tuple[InPieces, FoundInText], ...]
-    """What was found in the bodies of modules that are cut, and where."""
+    """The results for the bodies of cut modules, with their stores."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,37 +109,37 @@ class _Parts(decs.BodyParts):
     path: str
     cut: Cut
     around: frozenset[str]
-    """The names that are declared around it, its module's parameters among them."""
+    """The names declared around it, its module's parameters included."""
     is_applied: bool
-    """Whether there may be applications of it, or of a module that it is in."""
+    """True if its module, or one around it, may be applied."""
 
 
 @dataclass(slots=True, eq=False)
 class _Kept:
-    """What is kept of the inside of a piece, in the order in which it is checked."""
+    """Results for the inside of a piece, in the order of checking."""
 
     bodies: list[tuple[tuple[bool, bool], InPieces]] = field(default_factory=list)
-    """With whether each is applied, and whether that is a trial."""
+    """Each with whether it is applied, and whether that is a trial."""
     sites: list[Seen | None] = field(default_factory=list)
     modules: list[Module] = field(default_factory=list)
-    """What bodies declared that are checked as a whole."""
+    """Declarations of bodies that are checked as a whole."""
     own: set[Name] = field(default_factory=set)
     """Constants of the piece itself that functions may return."""
 
 
 class InPieces:
-    """The main program, a file, or the body of a module: what has been found in its pieces."""
+    """The main program, a file, or the body of a module, with the results for its pieces."""
 
     def __init__(self, out: Checked, path: str, before: FoundInText | None = None) -> None:
-        """`before`: what was found when the text was checked whole."""
+        """`before`: the result of checking the whole text."""
         self._out = out
         self._path = path
         self.found: dict[str, FoundInPiece] = {}
-        """What was found last in pieces, by their texts."""
+        """The latest results for pieces, by text."""
         self._last: dict[tuple[str, str], Any] = {}
-        """What the names that it declares stood for last, by kind and name."""
+        """The latest meanings of the names that it declares, by kind and name."""
         self._born: set[Name] = set()
-        """All names that were ever given for what is in it."""
+        """All fresh names ever generated for it."""
         if before is not None:
             declared = before.declared
             self._last |= {("values", name): value for name, value in declared.values.items()}
@@ -147,23 +147,23 @@ class InPieces:
             self._last |= {("modules", name): value for name, value in declared.modules.items()}
             self._born |= set(before.names)
         self._claimed: set[Name] = set()
-        """The names that stand for what the pieces before this one declare."""
+        """Names of declarations in the pieces before this one."""
         self._declared: set[str] = set()
-        """The names that the pieces before this one declare."""
+        """The source names that the pieces before this one declare."""
         self._given: frozenset[Name] = frozenset()
         """Constants of others that functions may return, after the pieces before this one."""
         self._kept: dict[str, _Kept] = {}
-        """Of pieces, by the names of their modules, or by their texts."""
+        """Insides of pieces, by the names of their modules, or by their texts."""
         self._keys: set[str] = set()
-        """Those of the pieces before this one."""
+        """The keys of the pieces before this one."""
         self._is_applied = False
-        """Whether it is in a module with parameters, so that its pieces are asked for again."""
+        """True in a module with parameters, whose pieces are asked for again."""
         self._told: FoundInText | None = None
-        """What was found last."""
+        """The latest result."""
         self._before = before
 
     def check(self, cut: Cut, scope: Scope, given: frozenset[Name]) -> FoundInText:
-        """What a text declares, in a `scope` of its own that holds the prelude.
+        """Check a text in a `scope` of its own that holds the prelude.
 
         `given`: constants of others that functions may return.
         """
@@ -178,7 +178,7 @@ class InPieces:
     def within(
         self, parts: _Parts, claimed: frozenset[Name], given: frozenset[Name]
     ) -> FoundInText:
-        """What the body of a module declares; `claimed` and `given`: see `_claimed`, `_given`."""
+        """Check the body of a module; `claimed` and `given`: see `_claimed`, `_given`."""
         out, st = self._out, self._out.st
         outside = (st.declared_later, st.warned, st.left_first, st.gave, out.defs, out.entries)
         st.declared_later = st.declared_later | _later(parts.cut)
@@ -191,7 +191,7 @@ class InPieces:
         return told
 
     def _each(self, cut: Cut) -> FoundInText:
-        """What pieces declare, one by one."""
+        """Check pieces one by one."""
         found: dict[str, FoundInPiece] = {}
         names: list[Name] = []
         told = FoundInText(Module(), [], ([], [], []), self._given, names)
@@ -219,7 +219,7 @@ class InPieces:
         return told
 
     def _is_as_before(self, known: FoundInPiece, piece: Piece, line: int) -> bool:
-        """Whether what was found in a piece holds there; it is entered then."""
+        """Test whether a piece's result still holds; if so, enter it."""
         out, st = self._out, self._out.st
         if (
             not (line == known.place.line or self._can_move(known, piece))
@@ -265,7 +265,7 @@ class InPieces:
             self._given |= names
 
     def _can_move(self, known: FoundInPiece, piece: Piece) -> bool:
-        """Whether what was found in a piece can be moved."""
+        """Test whether a piece's result can be moved."""
         if known.can_move is None:
             module = known.module
             known.can_move = piece.body is None and not has_places(
@@ -274,7 +274,7 @@ class InPieces:
         return known.can_move
 
     def _move(self, known: FoundInPiece, line: int) -> None:
-        """Enter that a piece begins at another line."""
+        """Move a piece's result to another line."""
         place, st = known.place, self._out.st
         by, first, last, path = line - place.line, place.line, place.end_line, self._path
 
@@ -303,9 +303,9 @@ class InPieces:
                 st.makers[name] = replace(maker, span=moved(maker.span))
 
     def _anew(self, piece: Piece, line: int, known: FoundInPiece | None) -> FoundInPiece | None:
-        """Check a piece; `known` is what was found last in one with its text.
+        """Check a piece; `known`: the latest result for its text.
 
-        None: there is an error in it.
+        Returns None if it has an error.
         """
         out, st = self._out, self._out.st
         mark, before = st.scope.mark(), len(st.serials)
@@ -370,9 +370,9 @@ class InPieces:
         )
 
     def _share(self, tree: tuple[decs.Dec, ...], before: Module, now: Module) -> None:
-        """Let functors and module types be what they were; both are of that piece.
+        """Make functors and module types the earlier ones; both modules are of that piece.
 
-        A module type itself, if it is one, so that nobody who knows it has to be told its place.
+        A module type that is a piece itself stays one object, so that its users see its move.
         """
         share(before, now)
         dec = tree[0] if len(tree) == 1 else None
@@ -390,7 +390,7 @@ class InPieces:
                     place.module_types[dec.name] = one
 
     def _with_parts(self, dec: decs.Dec, line: int, body: Cut) -> decs.Dec:
-        """The declaration of a module that begins at that line and is cut, with what is in it."""
+        """Build the declaration of a cut module at that line, with its pieces."""
         if isinstance(dec, decs.LocalDec):
             return replace(dec, dec=self._with_parts(dec.dec, line, body))
         assert isinstance(dec, decs.ModDec)
@@ -405,7 +405,7 @@ class InPieces:
         return replace(dec, body=replace(dec.body, decs=(parts,)))
 
     def _key(self, tree: tuple[decs.Dec, ...], piece: Piece) -> str:
-        """Where it is kept what is found inside of a piece; no other piece has it now."""
+        """Return an unused key for the inside of a piece."""
         dec = _module(tree)
         key = dec.name if dec is not None else piece.text
         while key in self._keys:
@@ -413,25 +413,25 @@ class InPieces:
         return key
 
     def _before_module(self, tree: tuple[decs.Dec, ...]) -> FoundInText | None:
-        """What was found in a module when its text was checked whole."""
+        """Return the result for a module when its text was checked whole."""
         dec, before = _module(tree), self._before
         if before is None or dec is None or dec.params:
             return None
         return replace(before, declared=before.declared.modules.get(dec.name, Module()))
 
     def keep(self, key: str, kept: _Kept) -> None:
-        """Take note of what is kept of a piece."""
+        """Store the inside of a piece."""
         self._kept[key] = kept
         self._keys.add(key)
 
     def is_of(self, path: str) -> bool:
-        """Whether it is of a text in that file."""
+        """Test whether it is of a text in that file."""
         return self._path == path
 
     def _claims(self, module: Module, is_new: bool) -> frozenset[Name]:
-        """The names that stand for what is declared, and for nothing before it.
+        """Return the names of declarations that name nothing before them.
 
-        `is_new`: whether names were given for more than is in the bodies of modules.
+        `is_new`: whether names were generated outside the bodies of modules.
         """
         values: dict[str, Value] = {
             name: value
@@ -442,9 +442,9 @@ class InPieces:
         return frozenset((names & self._born) - self._claimed)
 
     def _recognise(self, module: Module, exported: Module, new: set[Name]) -> Module:
-        """Let what is declared be what it was before, where nobody can tell the difference.
+        """Replace declarations by indistinguishable earlier ones.
 
-        What of it is exported, as it is then.
+        Returns the exported part after that.
         """
         st = self._out.st
         for kind in ("values", "types", "modules"):
@@ -470,18 +470,18 @@ class InPieces:
         return module if _is_same(module, exported) else exported
 
     def recognised(self, made: Module, before: Module, names: int) -> Module:
-        """A module, or what was there before if nobody can tell the difference.
+        """Return the earlier module if it is indistinguishable, else the new one.
 
-        `names`: how many were given before it was made.
+        `names`: the number of names generated before it was made.
         """
         if not self._is_alike(made, before, set(_behind(self._out.st.serials, names))):
             return made
         return placed(before, made, lambda one: one.span)
 
     def _is_alike(self, value: Any, before: Any, new: set[Name]) -> bool:
-        """Whether a value, type or module is what was there before, but for places and new names.
+        """Test whether a value, type or module equals an earlier one up to spans and fresh names.
 
-        And whether that stands for nothing that the pieces before this one declare.
+        That one must name nothing that the pieces before this one declare.
         """
         same: dict[Name, Name] = {}
         return value == before or bool(
@@ -496,7 +496,7 @@ class InPieces:
     def _is_known_alike(
         self, one: Name, other: Name, new: set[Name], same: dict[Name, Name]
     ) -> bool:
-        """Whether the checker knows the same of two names; see `Interface`."""
+        """Test whether the checker knows the same of two names; see `Interface`."""
         st = self._out.st
         sets = (st.constants, st.given, st.apart, st.functional, st.sized, st.own_sizes)
         reach = frozenset(same.get(name, name) for name in st.of_constants.get(one, ()))
@@ -509,17 +509,17 @@ class InPieces:
 
 
 class _Keeping:
-    """Who keeps what is inside of a piece while that is checked; see `Keeper`."""
+    """The `Keeper` of a piece's inside while that is checked."""
 
     def __init__(self, around: InPieces, key: str, before: FoundInText | None) -> None:
         """`around`: the text with that piece; `before`: see `InPieces`, of its module's body."""
         self.told: list[FoundInText] = []
-        """What was found in the bodies of modules that are cut."""
+        """The results for the bodies of cut modules."""
         self.warned: list[Warned] = []
-        """There, of what they add to what is told of the program."""
+        """Warnings of those that count for the program."""
         self.inside: list[tuple[InPieces, FoundInText]] = []
         self.gave: frozenset[Name] = frozenset()
-        """The constants of others that functions may return now, but for those in trials."""
+        """The constants of others that functions may return now, those of trials excluded."""
         self._around = around
         self._key = key
         self._before = before
@@ -529,11 +529,11 @@ class _Keeping:
 
     @property
     def key(self) -> str:
-        """Where it is kept; "" if there is nothing."""
+        """The key of the inside; "" if there is none."""
         return self._key if self._bodies or self._sites or self._modules else ""
 
     def body(self, out: Checked, declared: tuple[decs.Dec, ...]) -> None:
-        """Check what is in a module."""
+        """Check a module's body."""
         parts, st = (declared[0] if declared else None), out.st
         if not isinstance(parts, _Parts):
             names = len(st.serials)
@@ -554,7 +554,7 @@ class _Keeping:
         self.inside.append((body, told))
 
     def _body(self, parts: _Parts, kind: tuple[bool, bool]) -> InPieces:
-        """Where it is kept what is in the next body."""
+        """Return the store for the next body."""
         bodies, at = self.kept.bodies, self._bodies
         self._bodies += 1
         self._around.keep(self._key, self.kept)
@@ -565,7 +565,7 @@ class _Keeping:
         return bodies[at][1]
 
     def _recognised(self, made: Module, names: int) -> Module:
-        """The module that was made before at a place, or this one, with names after so many."""
+        """Return the earlier module at a place, or this one, with names after so many."""
         modules, at = self.kept.modules, self._modules
         self._modules += 1
         self._around.keep(self._key, self.kept)
@@ -598,12 +598,12 @@ class _Keeping:
 
 
 def _later(cut: Cut) -> dict[tuple[str, str], int]:
-    """The line of each declaration."""
+    """Return the line of each declaration."""
     return {name: line + at for line, piece in cut for name, at in piece.declares.items()}
 
 
 def _is_same(one: Module, other: Module) -> bool:
-    """Whether two modules have the same objects under the same names."""
+    """Test whether two modules have the same objects under the same names."""
     pairs: tuple[tuple[Mapping[str, object], Mapping[str, object]], ...] = (
         (one.values, other.values),
         (one.types, other.types),
@@ -617,12 +617,12 @@ def _is_same(one: Module, other: Module) -> bool:
 
 
 def _behind(table: dict[_NameOrKey, Any], count: int) -> tuple[_NameOrKey, ...]:
-    """The keys behind the first so many."""
+    """Return the keys after the first `count`."""
     return tuple(islice(reversed(table), len(table) - count))[::-1]
 
 
 def _module(tree: tuple[decs.Dec, ...]) -> decs.ModDec | None:
-    """The declaration of a module that a piece is, or begins with."""
+    """Return the module declaration that a piece is, or begins with."""
     dec = tree[0] if tree else None
     while isinstance(dec, decs.LocalDec):
         dec = dec.dec
@@ -630,11 +630,11 @@ def _module(tree: tuple[decs.Dec, ...]) -> decs.ModDec | None:
 
 
 def _applies(tree: tuple[decs.Dec, ...]) -> bool:
-    """Whether a piece is a module made of others, and so asked for when one of these changes."""
+    """Test for a module made of others, whose piece depends on changes of these."""
     dec = _module(tree)
     return dec is not None and not isinstance(dec.body, decs.MBody)
 
 
 def _moved(span: Span, by: int) -> Span:
-    """A place so many lines further down."""
+    """Shift a span by so many lines."""
     return Span(span.line + by, span.col, span.end_line + by, span.end_col, span.file)

@@ -1,12 +1,12 @@
-"""A text in pieces, each of whole declarations: what an edit does not touch is not read again.
+"""Cut a text into pieces of whole declarations, to reuse the trees of unchanged ones.
 
-A text is cut where a line begins as a declaration does. A piece that is no sequence of declarations
-by itself, since the line was in the middle of an expression or of a module, is joined with those
-behind it. Of pieces that are, the parser makes one by one what it makes of all: behind a whole
-declaration, a word that begins another one begins another one.
+A text is cut where a line begins as a declaration does. A piece that does not parse by itself, as
+the line was inside an expression or a module, is joined with its successors. Separate pieces parse
+as the whole does: behind a whole declaration, a keyword that begins a declaration begins another
+one.
 
-The body of a module is cut in the same way. Of the module itself the parser reads what is around
-its body, which is blank there, so that everything else stands where it stood.
+The body of a module is cut in the same way. The module itself is parsed with a blank body, so that
+everything else keeps its span.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from compiler.frontend.lexer import tokenise
 from compiler.frontend.parser import end_of, parse
 
 MOST_JOINED = 8
-"""Pieces that are tried as one."""
+"""Most pieces that are tried as one."""
 KEPT_CHARACTERS = 400_000
-"""Of all pieces of which it is kept what is in them, but for those of the last text."""
+"""Limit on the characters of cached pieces, without those of the latest text."""
 
 _HEAD = r"(?:(?:def|entry|let|type|module|open|import|local)(?![A-Za-z0-9_'])|#\[)"
 _TOP = re.compile(f"^{_HEAD}", re.MULTILINE)
@@ -43,7 +43,7 @@ _PARTS = re.compile(r"[A-Za-z_][A-Za-z0-9_']*|[^A-Za-z_.\s][^A-Za-z_\s]*")
 
 @dataclass(slots=True, eq=False)
 class Piece:
-    """A part of a text: the words in it, the paths that it imports, what it declares.
+    """A part of a text: its words, its imports, its declarations.
 
     `declares`: kinds and names, with the lines in the piece, from 0.
     """
@@ -53,20 +53,20 @@ class Piece:
     imports: tuple[str, ...]
     declares: dict[tuple[str, str], int]
     tree: tuple[tuple[str, int], tuple[decs.Dec, ...]] | None
-    """Its declarations, where it begins there; None once nobody is expected to ask."""
+    """Its declarations, for that position; None once nobody is expected to ask."""
     around: str = ""
-    """If it is a module that is cut, its text with a body that is blank: all that is in `tree`."""
+    """For a cut module, its text with a blank body, which `tree` is parsed from."""
     body: Cut | None = None
-    """What is in that, by lines of the piece, from 0."""
+    """The pieces of that body, by lines of the piece, from 0."""
 
     def at(self, file: str, line: int) -> tuple[decs.Dec, ...]:
-        """Its declarations, where it begins at that line of a file."""
+        """Return its declarations, parsed at that line of a file."""
         if self.tree is None or self.tree[0] != (file, line):
             self.tree = (file, line), parse(self.around or self.text, file, line=line).decs
         return self.tree[1]
 
     def importing(self, file: str, line: int) -> Iterator[Import]:
-        """The imports in it, in order of text, where it begins at that line of a file."""
+        """Yield its imports, in order of text, at that line of a file."""
         if self.imports:
             yield from imports(self.at(file, line))
             for at, piece in self.body or ():
@@ -82,35 +82,35 @@ class _Broken:
     """A text that is no sequence of declarations."""
 
     is_open: bool
-    """Whether all that is wrong is that it ends."""
+    """True if only its end is missing."""
     part: str
-    """It without what is certainly whole, which is blank."""
+    """The text with certainly whole parts blanked."""
 
 
 _known: OrderedDict[str, Piece | _Broken] = OrderedDict()
-"""What has been read."""
+"""Cache of pieces by text."""
 
 
 def forget() -> None:
-    """Forget all that has been read."""
+    """Clear the cache."""
     _known.clear()
 
 
 @dataclass(slots=True)
 class _Pieces:
-    """A text as far as it can be cut."""
+    """A text cut as far as possible."""
 
     whole: Cut
     broken: tuple[int, int] | None = None
-    """Where what is no declaration begins and ends."""
+    """Start and end of the text that is no declaration."""
     behind: int | None = None
-    """Where the piece behind that ends."""
+    """End of the piece behind that."""
     last: str = ""
     """The last text that is no declaration."""
 
 
 def cut(source: str, file: str = "") -> Cut | None:
-    """The pieces of a file's text with their first lines; None: it cannot be cut into whole ones.
+    """Cut a file's text into pieces with their first lines; None if that is impossible.
 
     Errors: as those of `parse`, where it is clear which they are.
     """
@@ -123,7 +123,7 @@ def cut(source: str, file: str = "") -> Cut | None:
 
 
 def _cut(source: str, file: str, line: int, head: re.Pattern[str]) -> _Pieces:
-    """A text that begins at that line of a file, where `head` begins declarations."""
+    """Cut a text at that line of a file; `head` matches the starts of declarations."""
     heads = [one.start() for one in head.finditer(source)]
     ends = [*(head for head in heads if head), len(source)]
     found = _Pieces([])
@@ -145,7 +145,7 @@ def _cut(source: str, file: str, line: int, head: re.Pattern[str]) -> _Pieces:
 
 
 def _whole(source: str, file: str, start: int, ends: list[int], at: int, line: int) -> int | None:
-    """Where in `ends` the piece ends that begins at `start`; None: there is none."""
+    """Return the index in `ends` of the end of the piece at `start`; None: there is none."""
     tried = range(at, min(at + MOST_JOINED, len(ends)))
     head = _MODULE.match(source, start, ends[at])
     if head is not None and (closed := _CLOSED.search(source, head.end())):
@@ -160,10 +160,11 @@ def _whole(source: str, file: str, start: int, ends: list[int], at: int, line: i
 
 
 def _tell(source: str, file: str, found: _Pieces) -> None:
-    """Raise what is wrong with a text, if a part of it tells.
+    """Raise the syntax error of a text, if a part of it determines that.
 
-    All in front of what is broken is whole, and all behind it, up to `behind` a single piece. Where
-    that piece is read from its beginning, it and all others are read as they are by themselves.
+    Everything before the broken part is whole, and everything behind it, up to `behind`, is a
+    single piece. Parsed from its beginning, that piece and all others have the errors that they
+    have by themselves.
     """
     assert found.broken is not None
     first, last = found.broken
@@ -190,7 +191,7 @@ def _forget(latest: int) -> None:
 
 
 def _read(text: str, file: str, line: int) -> Piece | _Broken:
-    """What begins at that line of a file."""
+    """Return the piece or broken text at that line of a file, with a cache."""
     if text in _known:
         _known.move_to_end(text)
     else:
@@ -209,7 +210,7 @@ def _piece(text: str, file: str, line: int) -> Piece | _Broken:
 
 
 def _module(text: str, file: str, line: int) -> Piece | _Broken | None:
-    """A module whose body is cut; None: it is none, or that cannot be."""
+    """Cut a module; None: it is none, or cannot be cut."""
     head, ends = _MODULE.match(text), [found.start() for found in _END.finditer(text)]
     if head is None or not ends or ends[-1] < head.end():
         return None
@@ -242,9 +243,9 @@ def _module(text: str, file: str, line: int) -> Piece | _Broken | None:
 
 
 def _broken_inside(part: str, file: str, line: int, most: tuple[int, int] | None) -> _Broken | None:
-    """A module of which what is certainly whole is blank.
+    """Return a broken module with its certainly whole parts blanked.
 
-    None: what is wrong with it is behind `most`, where a piece begins that is whole by itself.
+    None: its error is behind `most`, where a piece begins that is whole by itself.
     """
     try:
         parse(part, file, line=line)
@@ -255,7 +256,7 @@ def _broken_inside(part: str, file: str, line: int, most: tuple[int, int] | None
 
 
 def _is_module(tree: tuple[decs.Dec, ...]) -> bool:
-    """Whether a tree is a module, perhaps with parameters, and nothing else."""
+    """Test whether a tree is one module with a body, perhaps with parameters."""
     dec = tree[0] if len(tree) == 1 else None
     while isinstance(dec, decs.LocalDec):
         dec = dec.dec
@@ -263,7 +264,7 @@ def _is_module(tree: tuple[decs.Dec, ...]) -> bool:
 
 
 def _blank(text: str, start: int, end: int) -> str:
-    """The text with nothing but its lines between two places."""
+    """Replace the text between two places by its line breaks."""
     return text[:start] + "\n" * text.count("\n", start, end) + text[end:]
 
 

@@ -1,4 +1,4 @@
-"""What `check` answers after an edit: declarations that it does not touch are not checked again.
+"""Answer `check` after an edit, re-checking only declarations that it may affect.
 
 The main program and the files that it imports are checked one by one, as always. A file of a new
 program is checked, or recalled, as a whole. Once its text changes, or what it imports declares
@@ -38,15 +38,15 @@ from compiler.frontend.lint.warning import Warning_
 from compiler.frontend.typed import EntryPoint
 
 PROGRAMS = 3
-"""Of so many programs what was found last is kept."""
+"""Number of programs whose results are kept."""
 MOST_NAMES = 30_000
-"""Beside twice as many as a program has: when checks have given more, all begins anew."""
+"""Slack of fresh names, beyond twice a program's number, before a restart."""
 
 Answer = tuple[list[EntryPoint], list[Warning_]]
 
 
 def checked(source: str, files: Mapping[str, str], main: str, entry: str) -> Answer | None:
-    """A program's entry points and warnings; None: it cannot be cut into pieces, or is not read.
+    """Check a program; return entry points and warnings, or None if it cannot be cut.
 
     Errors: as those of `check`.
     """
@@ -71,13 +71,13 @@ def checked(source: str, files: Mapping[str, str], main: str, entry: str) -> Ans
 
 
 def forget() -> None:
-    """Forget all that is kept of programs."""
+    """Drop all cached programs."""
     _programs.clear()
     pieces.forget()
 
 
 class _Uncut(Exception):
-    """A file cannot be cut into pieces."""
+    """Raised if a file cannot be cut into pieces."""
 
 
 @dataclass(slots=True)
@@ -87,50 +87,50 @@ class _File:
     text: str
     imports: tuple[Import, ...]
     imported: tuple[Module, ...]
-    """What those declared."""
+    """The declarations of those."""
     given: frozenset[Name]
     """See `InPieces.check`."""
     told: FoundInText
     not_built: list[CompileError]
     shows_others: bool
-    """Whether what it declares may tell where something in another file is."""
+    """True if its declarations may contain spans of other files."""
 
 
 class _Program:
-    """What has been found in a program's texts; it is a `Way` to check its files."""
+    """The results for a program's texts; implements `Way` to check its files."""
 
     def __init__(self, main: str) -> None:
-        """Nothing has been found."""
+        """Start without results."""
         prelude = load()
         ctx = Ctx(Options(main=main), NameSource(authors={}))
         self.main = main
         self.texts: Mapping[str, str] = {}
-        """Of its files, those of the last check."""
+        """The files' texts at the latest check."""
         self.errors: list[CompileError] = []
-        """Of the main program."""
+        """Errors of the main program."""
         self.not_built: list[CompileError] = []
-        """Of all files as well."""
+        """Limitations, of all files."""
         self._out = Checked(Checker(ctx, scope=prelude.scope(), table=TABLE))
         self._main = InPieces(self._out, "")
         self._files: dict[str, _File] = {}
         self._in_pieces: dict[str, InPieces] = {}
-        """The files that are not checked as a whole."""
+        """The files that are checked in pieces."""
         self._cuts: dict[str, Cut] = {}
-        """Those whose texts have changed."""
+        """The pieces of files whose texts have changed."""
         self._whole: WholeFiles | None = None
-        """How they are checked the first time."""
+        """Checks files as a whole, the first time."""
         self._given: frozenset[Name] = frozenset()
         """See `InPieces.check`."""
         self._names = 0
-        """How many names were given for what was found last."""
+        """Number of names generated for the latest result."""
 
     @property
     def is_full(self) -> bool:
-        """Whether so many names were given that it is time to begin anew."""
+        """True if too many names were generated, so that a restart is due."""
         return len(self._out.st.serials) > 2 * self._names + MOST_NAMES
 
     def check(self, cut: Cut, texts: Mapping[str, str]) -> Answer:
-        """The entry points and warnings; errors of the main program are left in `errors`.
+        """Return entry points and warnings; leave errors of the main program in `errors`.
 
         Errors: the first one in a file, or in an import.
         """
@@ -180,7 +180,7 @@ class _Program:
         return file.told.declared
 
     def _is_as_before(self, file: _File, path: str, imported: tuple[Module, ...]) -> bool:
-        """Whether a file declares what it did, told to be from where it was told."""
+        """Test whether a file declares the same as before, with the same spans."""
         if file.text != self.texts[path] or file.given != self._given:
             return False
         if all(now is before for now, before in zip(imported, file.imported, strict=True)):
@@ -189,7 +189,10 @@ class _Program:
         return not (in_pieces or file.shows_others) and imported == file.imported
 
     def _wholly(self, whole: WholeFiles, path: str, direct: list[str]) -> _File:
-        """Check a file as a whole. Errors: the first one in it."""
+        """Check a file as a whole.
+
+        Errors: the first one in it.
+        """
         out, st = self._out, self._out.st
         names, defs, not_built = len(st.serials), len(out.defs), len(out.not_built)
         st.warned, st.gave, given = set(), set(), self._given
@@ -215,7 +218,10 @@ class _Program:
         )
 
     def _by_pieces(self, path: str) -> _File:
-        """Check what is new in a file. Errors: the first one in it."""
+        """Check the new pieces of a file.
+
+        Errors: the first one in it.
+        """
         out, given, before = self._out, self._given, self._files.get(path)
         cut = self._cut(path)
         if path not in self._in_pieces:
@@ -236,7 +242,7 @@ class _Program:
         )
 
     def _in_whole(self, path: str, file: _File) -> dict[str, FoundInPiece]:
-        """What was found in the pieces of a file that was checked as a whole."""
+        """Return the results for the pieces of a file that was checked as a whole."""
         out, cut = self._out, pieces.cut(file.text, path)
         if cut is None or file.not_built:
             return {}
@@ -245,7 +251,10 @@ class _Program:
         return in_pieces(out.st, path, cut, file.given, file.told, imported)
 
     def _cut(self, path: str) -> Cut:
-        """A file in pieces. Errors: of syntax; `_Uncut`."""
+        """Cut a file into pieces.
+
+        Errors: of syntax; `_Uncut`.
+        """
         if path not in self._cuts:
             cut = pieces.cut(self.texts[path], path)
             if cut is None:
@@ -255,7 +264,7 @@ class _Program:
 
 
 def _alone(path: str, declared: Module) -> None:
-    """Let nobody else know the module types of a file, which have been told that they moved."""
+    """Drop all other users of a file's module types, whose spans have moved."""
     checked_files.forget(path, declared)
     for program in list(_programs):
         file = program._files.get(path)
@@ -264,13 +273,13 @@ def _alone(path: str, declared: Module) -> None:
 
 
 def _imports(cut: Cut, path: str) -> Iterator[Import]:
-    """The imports of a text."""
+    """Yield the imports of a text."""
     for line, piece in cut:
         yield from piece.importing(path, line)
 
 
 def _program(files: Mapping[str, str], main: str) -> _Program:
-    """What is kept of a program, at most one of whose files has changed; or of none yet."""
+    """Return the kept results of a program, up to one changed file; or new ones."""
     while len(_programs) > PROGRAMS:
         del _programs[0]
     for most in (0, 1):
@@ -282,9 +291,9 @@ def _program(files: Mapping[str, str], main: str) -> _Program:
 
 
 def _changed(before: Mapping[str, str], now: Mapping[str, str]) -> int:
-    """How many files have changed, those that are new or gone included."""
+    """Count changed files, new and removed ones included."""
     return sum(before.get(path) != now.get(path) for path in before.keys() | now.keys())
 
 
 _programs: list[_Program] = []
-"""The one that was asked for last is the last."""
+"""Results by program; the most recently used is last."""

@@ -1,1 +1,1 @@
-"""Warnings: what a program may do, and its author probably did not mean."""
+"""Warnings: legal code that its author probably did not intend."""

@@ -1,4 +1,4 @@
-"""All warnings about a program that is otherwise right."""
+"""Collect all warnings about a correct program."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from compiler.frontend.typed import TypedProg
 def warnings(
     program: decs.Program, typed: TypedProg, files: Mapping[str, str], main: str
 ) -> list[Warning_]:
-    """The warnings, in the order of their spans, each once; first those of the main program."""
+    """Return the warnings, by span and without duplicates; first those of the main program."""
     own = _own_files(program, files, main)
     found = [*unused(program.decs), *unused_in(own), *certain(typed.defs), *typed.warned]
     return in_place(found, [path for path, _ in own])
@@ -25,17 +25,17 @@ def warnings(
 def _own_files(
     program: decs.Program, files: Mapping[str, str], main: str
 ) -> tuple[tuple[str, str], ...]:
-    """Of the files that a program imports those that are its author's, none of a package."""
+    """Return the imported files that are the author's, not those of packages."""
     return tuple(pair for pair in in_order(program, files, main) if not package_of(pair[0]))
 
 
 def unused_in(own: Iterable[tuple[str, str]]) -> list[Warning_]:
-    """What is not used in imported files."""
+    """Return warnings of unused names in imported files."""
     return [warning for path, text in own for warning in _unused(text, path)]
 
 
 def in_place(found: Iterable[Warning_], own: Iterable[str]) -> list[Warning_]:
-    """Warnings about a program and its author's files, in the order of their places, each once."""
+    """Sort warnings about a program and its author's files by place, without duplicates."""
     places = {path: at for at, path in enumerate(("", *own))}
     here = [warning for warning in found if warning.span.file in places]
     return sorted(dict.fromkeys(here), key=lambda w: (places[w.span.file], w.span))

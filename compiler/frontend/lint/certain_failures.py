@@ -1,6 +1,6 @@
-"""What fails in every run, as far as literals and sizes tell; cases that no value reaches.
+"""Warn of certain failures, as far as literals and sizes tell, and of unreachable cases.
 
-And what a later version of the language no longer has.
+Also of constructs that a later version of the language removes.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _FROM_0 = "Indexes count from 0; the last element of `xs` is `last xs`."
 
 
 _last: dict[int, tuple[t.Exp, tuple[Warning_, ...]]] = {}
-"""Of the program before: definitions of files that have not changed are the same objects."""
+"""Cache of the previous program: definitions in unchanged files are the same objects."""
 
 
 def certain(defs: Iterable[t.Def]) -> list[Warning_]:
-    """Warnings about what the program defines, and uses of the files that it imports."""
+    """Return warnings about the program's definitions, and about uses of imported files."""
     found: dict[int, tuple[t.Exp, tuple[Warning_, ...]]] = {}
     for d in (d for d in defs if d.span.is_own):
         body = d.body
@@ -46,12 +46,12 @@ def certain(defs: Iterable[t.Def]) -> list[Warning_]:
 
 
 def in_definition(d: t.Def) -> tuple[Warning_, ...]:
-    """Warnings about one definition."""
+    """Return warnings about one definition."""
     return (*_in_body(d.body), *_before_itself(d))
 
 
 def _before_itself(d: t.Def) -> list[Warning_]:
-    """A function that has the name of one of the prelude, and uses that one."""
+    """Warn of a function that uses one of the prelude with its own name."""
     own = re.compile(rf"{re.escape(d.source_name)}_0\d+")
     if not d.params or not any(own.fullmatch(name) for name in free_variables(d.body)):
         return []
@@ -99,7 +99,7 @@ def _look(e: t.Exp, found: list[Warning_]) -> None:
             message = "A size expression with binding: nobody can tell which size this gives."
             found.append(Warning_(codes.warnings.UNTOLD, message, span, _NAMED))
         case t.Apply(fn=t.Var(name="intrinsics.zip"), args=(left, _)) if left.span != e.span:
-            # What a comparison of arrays is spelt out as; that of a part has the span of all.
+            # The expansion of array equality; equality of a part has the span of the whole.
             found.append(
                 Warning_(
                     codes.warnings.COMPARISON,
@@ -111,7 +111,7 @@ def _look(e: t.Exp, found: list[Warning_]) -> None:
 
 
 def _position(dim: t.DimIndex, size: Size, found: list[Warning_]) -> None:
-    """An index, or the start of a slice, that is outside of every array of that size."""
+    """Warn of an index, or start of a slice, outside every array of that size."""
     if isinstance(dim, t.IndexSlice):
         if isinstance(dim.start, t.Const) and dim.start.value < 0 and dim.stop is dim.step is None:
             found.append(
@@ -147,7 +147,7 @@ def _beyond(span: Span, size: Size) -> Warning_:
 
 
 def _cases(e: t.Match, found: list[Warning_]) -> None:
-    """Cases that no value reaches; not those of comparisons of sums, which are matches by now.
+    """Warn of unreachable cases; not those of expanded equality of sums.
 
     All patterns of these have the span of the comparison.
     """
@@ -166,7 +166,7 @@ def _cases(e: t.Match, found: list[Warning_]) -> None:
 
 
 def _meant(above: tuple[t.Pat, ...], constructors: Container[str]) -> str:
-    """Names that take every value, and are called as a constructor is."""
+    """Hint at a catch-all name that is spelt like a constructor."""
     for pat in above:
         if isinstance(pat, t.PVar) and base_of(pat.name) in constructors:
             name = base_of(pat.name)

@@ -1,7 +1,7 @@
-"""Names that are bound and never used, and attributes that nothing knows: a walk over the syntax.
+"""Warn of unused names and unknown attributes, by a walk over the syntax.
 
 Local names count, and the parameters of functions, lambdas and functors; not sizes, nor names that
-begin with an underscore, nor what a program defines at its top.
+begin with an underscore, nor top-level definitions.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _SPECIAL: dict[type, Any] = {}
 
 
 def unused(declared: tuple[decs.Dec, ...]) -> list[Warning_]:
-    """A warning for each unused name and each unknown attribute, in no particular order."""
+    """Return a warning for each unused name and unknown attribute, in no particular order."""
     return unused_and_free(declared)[0]
 
 
 def unused_and_free(declared: tuple[decs.Dec, ...]) -> tuple[list[Warning_], set[str]]:
-    """As `unused`, and the names that are mentioned and not bound there."""
+    """Return the warnings of `unused`, and the free names."""
     walk = _Walk()
     for dec in declared:
         walk.node(dec)
@@ -66,7 +66,7 @@ class _Walk:
                 self.node(child)
 
     def use(self, name: str) -> None:
-        """A name is mentioned."""
+        """Mark a name as used."""
         binding = self.scope.get(name)
         if binding is not None:
             binding.used = True
@@ -74,12 +74,12 @@ class _Walk:
             self.free.add(name)
 
     def within(self, pats: tuple[ast.Pat, ...], *parts: Any, quiet: tuple[str, ...] = ()) -> None:
-        """Walk parts in which patterns bind their names; `quiet` are names without a warning."""
+        """Walk parts in the scope of patterns; `quiet`: names without a warning."""
         bindings = [_Binding(*pair) for pat in pats for pair in _bound(pat)]
         self.bind([*bindings, *_quiet(quiet)], *parts)
 
     def bind(self, bindings: list[_Binding], *parts: Any) -> None:
-        """Walk parts in which these names are in scope; tell which of them are not used."""
+        """Walk parts in the scope of these names; warn of unused ones."""
         scope = self.scope
         before = [(b.name, scope.get(b.name)) for b in bindings]
         for binding in bindings:
@@ -98,18 +98,18 @@ class _Walk:
 
 
 def _not_used(binding: _Binding) -> Warning_:
-    """Operators cannot be given a name that begins with an underscore."""
+    """Build the warning; operators get no hint, as they cannot begin with an underscore."""
     name = binding.name
     hint = f"If that is on purpose, call it `_{name}` or `_`." if name[0].isalpha() else ""
     return Warning_(codes.warnings.UNUSED, f"`{name}` is not used.", binding.span, hint)
 
 
 _NO_SPAN = Span(0, 0, 0, 0)
-"""Where names are bound that get no warning."""
+"""Span of bindings without a warning."""
 
 
 def _quiet(names: Iterable[str]) -> list[_Binding]:
-    """Names without a warning."""
+    """Return bindings without a warning."""
     return [_Binding(name, _NO_SPAN, used=True) for name in names]
 
 
@@ -153,7 +153,7 @@ def _var(walk: _Walk, e: ast.Var) -> None:
 
 @handles(_SPECIAL, ast.TName)
 def _type_name(walk: _Walk, e: ast.TName) -> None:
-    """Types and values do not share their names; values and modules do."""
+    """Mark the module of a qualified type: types and values have separate namespaces."""
     if len(e.name) > 1:
         walk.use(e.name[0])
 
@@ -294,7 +294,7 @@ def _functor(
 
 @handles(_SPECIAL, decs.MBody)
 def _body(walk: _Walk, exp: decs.MBody) -> None:
-    """A module's own names hide those around it."""
+    """Walk a module's body, whose own names hide those around it."""
     names = [dec.name for dec in exp.decs if isinstance(dec, decs.ValDec)]
     parts = [dec for dec in exp.decs if isinstance(dec, decs.BodyParts)]
     bindings = _quiet([*names, *(name for one in parts for name in one.values)])

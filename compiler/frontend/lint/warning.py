@@ -1,4 +1,4 @@
-"""What a warning is: a program may do that, and its author probably did not mean it."""
+"""Warnings as data: legal code that its author probably did not intend."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compiler.base.spans import Span
 
 @dataclass(frozen=True, slots=True)
 class Warning_:
-    """A sentence, its position, and a way out or ""."""
+    """A message with its span, and a hint or ""."""
 
     code: Code
     message: str
@@ -20,7 +20,7 @@ class Warning_:
     hint: str = ""
 
     def render(self, source: str, files: Mapping[str, str]) -> str:
-        """The message with code and position, the line with carets, and the hint."""
+        """Format the message with code and position, the line with carets, and the hint."""
         texts = {**files, "": source}
         told = drawn(f"warning[{self.code.id}]: {self.message}", self.span, texts)
         return "\n".join(filter(None, (told, self.hint)))
