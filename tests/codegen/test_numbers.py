@@ -257,7 +257,7 @@ def test_an_f16_is_rounded_after_each_operation() -> None:
 
 
 @needs_cc
-@pytest.mark.parametrize("at", ("f16", "f32", "f64"))
+@pytest.mark.parametrize("at", ["f16", "f32", "f64"])
 def test_a_square_is_one_product(at: Prim) -> None:
     """Of a name and of an expression, in every stage: rounded once, and no call of `pow`."""
     source = f"entry main (xs: []{at}) = map (\\x -> (x ** 2, (1 - x) ** 2)) xs"
