@@ -41,7 +41,7 @@ class Given(NamedTuple):
 
     kind: str
     op: str
-    type: str  # in which it compares or computes; "" where integers are meant
+    type: str  # type of the operands; "" for unbounded integers
     name: str
     itself: Polynomial
     left: Polynomial
@@ -208,7 +208,7 @@ class Inequalities:
         low, high = RANGES[prim or WORD]
         gap, before = _plus(right, left, -1), _plus(right, ONE, -1)
         match step.rule:
-            case "given":  # what it says in so many words
+            case "given":  # the premise itself
                 if op == "*":  # the upper half of the product is 0
                     product = self.times(left, right)
                     return [], tuple(_within(product, 0, high - low))
@@ -218,18 +218,18 @@ class Inequalities:
                 gap = _negative(gap) if op in (">", ">=") else gap
                 less = gap if "=" in op else _plus(gap, ONE, -1)
                 return [], (less, _negative(gap)) if op == "==" else (less,)
-            case "cases":  # what holds whichever is chosen
+            case "cases":  # a claim that holds for both choices
                 both = [self._put({name: side}, claim) for side in (left, right)]
                 return both, (claim,) if x == {(name,): 1} else ()
-            case "range":  # where it lies if the operands lie between numbers
+            case "range":  # interval arithmetic on the operands' ranges
                 ends = _result(op, *numbers)
                 needs = _within(left, *numbers[:2]) + _within(right, *numbers[2:])
                 return needs, tuple(_within(x, *ends) if ends else ())
-            case "quotient":  # by something positive: what is left is natural, and smaller
+            case "quotient":  # a positive divisor: 0 <= remainder < divisor
                 rest = _plus(left, self.times(right, x), -1)
                 natural = op == "//" or claim == x
                 return [before, *[left] * natural], (rest, _plus(before, rest, -1), x)
-            case "floor":  # a multiple of the divisor that is not larger, or the next one is
+            case "floor":  # claim*right <= left, or the next multiple > left
                 (side,) = numbers
                 multiple = self.times(right, _plus(x, claim, -side))
                 needs = [before, _plus(left, multiple, -1)]
@@ -237,36 +237,36 @@ class Inequalities:
                     needs = [before, _plus(_plus(multiple, before), left, -1)]
                     needs += [left] * (op == "//")
                 return needs, (claim,) if side in (1, -1) else ()
-            case "divisor":  # nothing is divided by 0
+            case "divisor":  # the divisor is not 0
                 back = _negative(right)
                 return [right if claim == before else back], (before, _plus(back, ONE, -1))
-            case "remainder":  # the program goes on only if the divisor is not 0
+            case "remainder":  # the divisor is not 0, as the program goes on
                 natural = op == "%%" or claim == _plus(left, x, -1)
                 follows = x, _plus(before, x, -1), _plus(left, x, -1)
                 return [right, *[left] * natural], follows
-            case "nearby":  # the rest is smaller than the divisor, unless the quotient wraps
+            case "nearby":  # |remainder| < |divisor|, unless the quotient wraps
                 far = numbers[0]
                 rest = _plus(left, self.times(right, x), -1)
                 exact = right if _is_known(right, facts) else _plus(left, ONE, -low - 1)
                 return [exact, *_within(right, -far, far)], tuple(_within(rest, -far, far))
-            case "unlike":  # of two that differ, one that is not smaller is larger
+            case "unlike":  # a != b and a >= b imply a > b
                 sides = [_plus(side, ONE, -1) for side in (gap, _negative(gap))]
                 return [_plus(claim, ONE)], tuple(sides)
-            case "round":  # a multiple of it is above minus the factor
+            case "round":  # by*claim + more >= 0 with more < by implies claim >= 0
                 by, more = numbers
                 return [_plus(_constant(more), claim, by)], (claim,) if 0 <= more < by else ()
-            case "divides":  # a positive quotient: the divisor is neither below 1 nor larger
+            case "divides":  # a positive quotient: 1 <= divisor <= dividend
                 natural = _is_known(left, facts)
                 return [_plus(x, ONE, -1), left if natural else before], (before, _negative(gap))
-            case "chosen":  # a positive choice is not the side that is not positive
+            case "chosen":  # a positive choice is not a side <= 0
                 first, second = _plus(left, ONE, -1), before
                 other = right if claim == first else left
                 return [_plus(x, ONE, -1), _negative(other)], (first, second)
-            case "unwrap":  # equal modulo the size of a type, and nearer than that
+            case "unwrap":  # congruent modulo the type's size, and nearer than that
                 (least, most), span = numbers, high - low
                 needs = _within(x, least, most) + _within(left, most - span, least + span)
                 return needs, (_plus(left, x, -1), _plus(x, left, -1))
-        return [left], (_plus(left, x, -1),)  # cut: what is natural does not become larger
+        return [left], (_plus(left, x, -1),)  # cut: truncation does not enlarge a natural number
 
     def times(self, left: Polynomial, right: Polynomial) -> Polynomial:
         """Return the product. Raises Refused if it is too large, or the work is used up."""
@@ -330,8 +330,8 @@ class Theorem(Inequalities):
         """Read the claim. `data` must not change until it is checked. Raises Refused."""
         super().__init__()
         self.equations: list[tuple[str, int, list[list[int]]]] = []
-        self._said: list[Given] = []  # what is given, with the equalities put into it
-        self._data = data  # keeps the identities alive by which polynomials are remembered
+        self._said: list[Given] = []  # the premises, with equalities substituted
+        self._data = data  # kept alive: polynomials are memoised by identity
         self._polynomials: dict[int, Polynomial] = {}
         kind = _string(_object(data, "It").get("claim"))
         if kind not in _CLAIMS:
@@ -581,7 +581,7 @@ class Theorem(Inequalities):
             problems = (_plus(quotient, ONE, -value), inside), (left(value), others)
             looked, lends = problems if case["members"] else problems[::-1]
             known = facts
-            if _items(case["signs"], here) or not lends[1]:  # 0 is in the range of the other one
+            if _items(case["signs"], here) or not lends[1]:  # 0 is in the other's range
                 low, high = self._ends(case["signs"], lends[1], facts, here)
                 ends = _negative(_plus(lends[0], low)), _plus(lends[0], high)
                 known = facts | set(map(_key, ends))

@@ -245,7 +245,7 @@ class _Writer:
 
     def proof(self, value: object) -> object:
         """Encode a proof or a part of one."""
-        _exactly(type(value) in _PARTS)  # and no subclass
+        _exactly(type(value) in _PARTS)  # excluding subclasses
         match value:
             case int():
                 return value

@@ -74,7 +74,7 @@ def _statement(given: Given) -> Formula:
         case "%" | "%%":
             whole = minus(minus(a, _times(b, _TURNS["quotient"])), x)
             return ("and", ("=", whole), _divided(op == "%", a, b, x))
-    cuts: list[Formula] = []  # what is cut to a type
+    cuts: list[Formula] = []  # truncations to a type
     return ("and", ("=", minus(_cut(a, prim, "cut", cuts), x)), *cuts)
 
 

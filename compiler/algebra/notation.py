@@ -95,7 +95,7 @@ class Reader:
             raise UsageError(f"A polynomial has at most {LONGEST} characters.")
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the parser's, about what is no polynomial anyway
+                warnings.simplefilter("ignore")  # syntax warnings concern no polynomials
                 tree = ast.parse(text.strip(), mode="eval")
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise UsageError(f"`{text}` is not a polynomial.") from None

@@ -120,7 +120,7 @@ class _Known:
             line = shown(self.prover, b * sign - 1)
             if line is not None:
                 return sign, (line,)
-        for sign in (1, -1):  # nothing is divided by 0
+        for sign in (1, -1):  # the divisor is not 0
             line = shown(self.prover, b * sign)
             if line is not None:
                 because = Deduction("divisor", (self._source(quotient, a * sign, b * sign),))
@@ -246,7 +246,7 @@ class _Split:
         self.quotients.append(Quotient(quotient.name, a, b))
         x = Poly.var(quotient.name)
         self._by_parts[a, b] = x
-        for part, modulus in self._remainders:  # `x` is below what is left of the modulus
+        for part, modulus in self._remainders:  # `x` is below the quotient of the modulus
             below = exact(modulus, b) if part == a else None
             if below is not None:
                 self._by_parts[x, below] = ZERO

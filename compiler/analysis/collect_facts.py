@@ -172,9 +172,9 @@ class Learned(Ranges):
         self._learn_gap(trips - 1, depth, self._source("runs", (trips, prim)))
         names = set(trips.names())
         for name in trips.names() & self._wrapped.keys():
-            # That it is not nought says of what it is made of that it is not either.
+            # A value that is not 0 has operands that are not 0.
             names |= self._wrapped[name][0].names()
-        refuted: set[SE] = set()  # most alternatives say the same, that there are none
+        refuted: set[SE] = set()  # most alternatives share their first condition: emptiness
         for name in names:
             for lhs, rhs, since in self._alternatives.get(name, ()):
                 if since > depth or rhs in self._truths:

@@ -89,7 +89,7 @@ class Exact:
         self._stms(fun.body.stms)
         self.shown = self._facts.shown
         """Arguments that prove the readings."""
-        del self._facts, self._parts  # as large as a program, and in a cycle
+        del self._facts, self._parts  # frees memory: as large as the program, and cyclic
 
     def unfolds(self, name: Name) -> bool:
         """True if a name equals its definition exactly, not only modulo 2**64, at every use.
@@ -110,7 +110,7 @@ class Exact:
     def _stm(self, stm: ir.Stm) -> None:
         exp = stm.exp
         if isinstance(exp, ir.SE_NODES):
-            if poly_of(exp) is None:  # else it is asked where the name is used
+            if poly_of(exp) is None:  # otherwise queried at the name's uses
                 self._se(exp)
             if stm.pat[0].type == ir.I64:
                 self._define(stm.pat[0].name, exp)

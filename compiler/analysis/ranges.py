@@ -282,7 +282,7 @@ class Ranges:
             if case is not None and case[0] in ("/", "//") and case[2].as_name == by:
                 low, high = self.span(case[1], limit)
                 least, most = self._name_span(by, limit)
-                if least >= 0 or low > LOW:  # else it wraps where that is divided by -1
+                if least >= 0 or low > LOW:  # otherwise division by -1 may wrap
                     far = max(-least, most)
                     return low - far, high + far
         return None, None

@@ -119,7 +119,7 @@ def tokenise(source: str, file: str = "", line: int = 1) -> Lexed:
             column = pos - line_start + 1
             out.refuse(source, pos, Span(line, column, line, column + 1, file))
             if source.startswith("#[", pos):
-                break  # whether a later one is closed is not known without reading to the end again
+                break  # avoid scanning to the end for each later one
             pos, adjacent = pos + 1, False
             continue
         kind, text, start, pos = found.lastgroup or "", found.group(), pos, found.end()

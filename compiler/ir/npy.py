@@ -25,7 +25,7 @@ def header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype[
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of files that Python 2 wrote
+            warnings.simplefilter("ignore")  # about files written by Python 2
             version = np.lib.format.read_magic(file)
             read = (
                 np.lib.format.read_array_header_1_0

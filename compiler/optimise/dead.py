@@ -303,7 +303,7 @@ def _pick_map(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
     exp = stm.exp
     kept = _used(stm, uses)
     if kept == [] and stm.pat:
-        kept = [0]  # A map that is there for its checks keeps a result: a kernel has one.
+        kept = [0]  # A map kept for its checks keeps a result, as kernels need one.
     if kept is None or len(kept) == len(stm.pat) or not isinstance(exp, ir.Map):
         return stm
     return _picked(stm, kept, ir.Map(exp.width, lambda_with(exp.fn, kept), exp.arrays), uses)

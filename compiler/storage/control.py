@@ -296,7 +296,7 @@ def _explain_loop(
     state: MemoryState, param: ir.Param, layout: Layout, end: ir.MemBind, prov: Prov
 ) -> None:
     if layout.block is not None or state.in_kernel:
-        return  # what happens inside a kernel is decided when it is expanded
+        return  # inside a kernel, expansion decides
     kind = param.type
     assert isinstance(kind, ir.Array)
     made_here = not state.name_in_scope(end.block, state.depth)

@@ -378,7 +378,7 @@ def _made(stm: ir.Stm, block: Name) -> ir.Alloc | None:
     if isinstance(stm.exp, ir.Call):
         for kind in (param.type for param in stm.pat):
             if isinstance(kind, ir.Array) and kind.mem is not None and kind.mem.block == block:
-                return ir.Alloc(Poly.product(kind.shape), kind.prim)  # which the array fills
+                return ir.Alloc(Poly.product(kind.shape), kind.prim)  # the array fills its block
     return None
 
 

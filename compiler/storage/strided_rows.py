@@ -66,7 +66,7 @@ class Relaid:
             or result not in there
             or not _mem(there[result]).lmad.same_cells(self.place)
         ):
-            self.is_possible = True  # It comes from elsewhere, at the kernel's end.
+            self.is_possible = True  # The result comes from elsewhere at the kernel's end.
             return
         same = of_statements(exp.body.stms)
         parts = list(_built_in(exp.body.stms, there))

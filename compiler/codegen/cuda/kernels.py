@@ -92,7 +92,7 @@ class DeviceCode(Statements):
                 self.line(f"const float {c_name(a.name)} = half_to_float({given});")
         for a in (a for a in kernel.params if self.is_number(a, kernel)):
             kind, first = self.given(a), self.parameter(a, kernel)
-            before = f"(rounds ? ({kind})*rounds : 0)"  # in a graph alone: each warp reads a sector
+            before = f"(rounds ? ({kind})*rounds : 0)"  # only in graphs: each warp reads a sector
             self.line(f"const {kind} {c_name(a.name)} = {first} + {before};")
         if kernel.name in self.after_checks:
             self.line(f"if ({FAILED_BEFORE}) return;")

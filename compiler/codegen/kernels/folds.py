@@ -81,7 +81,7 @@ def components(folds: Sequence[Fold]) -> list[tuple[Name, Prim, SE]]:
 def totals(kernel: Kernel, folds: Sequence[Fold]) -> Stms:
     """Allocate shared memory for warp totals, and define a thread's warp and lane."""
     prov, thread = kernel.prov, Var(THREAD, "i32")
-    warps = Lit(WARP, "i64")  # there are no more in a block
+    warps = Lit(WARP, "i64")  # the maximum number of warps per block
     return (
         Define(LANE, "i32", Bin("&", "i32", thread, Lit(WARP - 1, "i32")), prov),
         Define(WARP_OF, "i32", Bin("//", "i32", thread, Lit(WARP, "i32")), prov),

@@ -229,7 +229,7 @@ class _Bounds:
             if name in names:
                 _raise(most, bound)
         made = Narrowing(names, {})
-        for name, part, bound in reversed(self.parts):  # the whole first: its parts are less
+        for name, part, bound in reversed(self.parts):  # the whole before its smaller parts
             if (name and name not in names) or not _exceeds(bound, most):
                 continue
             if made.is_narrow(part, True) or (type(part) is Bin and part.at == "i32"):
@@ -269,7 +269,7 @@ class _Bounds:
                 for (name, _), most in zip(others, sizes, strict=True):
                     self.bind(name, most or flat)
             case k.Ticket(name):
-                self.bind(name, self.of[k.BLOCK])  # each block takes one
+                self.bind(name, self.of[k.BLOCK])  # each block takes one ticket
 
     def is_whole(self, stm: k.Indices) -> bool:
         """True if a flat index is below the product of the sizes that unflatten it.
@@ -321,7 +321,7 @@ class _Bounds:
         match se:
             case Conv("i32", "i64") | Un("neg", "i32" | "i64"):
                 return parts[0]
-            case Conv("i64", "i32"):  # what is cut off makes no number larger
+            case Conv("i64", "i32"):  # truncation makes no number larger
                 return parts[0]
             case Un("not", "i32" | "i64"):
                 return self.joined("+", parts[0], _number(1))

@@ -137,7 +137,7 @@ class _Residents:
         for stm in body:
             if self.is_replaced(stm):
                 if waiting and isinstance(stm, imp.Define):
-                    waiting.append(stm)  # what is needed for it may be computed right there
+                    waiting.append(stm)  # its inputs may be computed right there
                 continue
             if self.is_for_device(stm):
                 waiting.append(stm)

@@ -80,7 +80,7 @@ class _View:
             Store(self.tile, prim, slot, Var(name, prim), prov),
         )
         cells = height * width
-        if not self.row and cells % threads:  # a row behind the last is outside of the window
+        if not self.row and cells % threads:  # rows behind the last are outside the window
             inside.append(Bin("<", "i64", i64(AT), Lit(cells, "i64")))
         end = Lit(-(-cells // threads) * threads, "i64")
         dims = ((ROW, Lit(height, "i64")), (COLUMN, Lit(width, "i64")))

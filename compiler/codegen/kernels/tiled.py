@@ -81,7 +81,7 @@ class _Writer:
         ]
         code += self.first()
         if loaded((*plan.head, *plan.before)):
-            code.append(Barrier(prov))  # before a point that has done all may write
+            code.append(Barrier(prov))  # finished points may write after this
         code.append(self.steps())
         code += self.last()
         return tuple(code)

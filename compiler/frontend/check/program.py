@@ -212,7 +212,7 @@ class _Body:
         is_trial, out.is_trial = out.is_trial, True
         try:
             module = body()
-        except (Limitation, Silent):  # what is not known here is when the functor is applied
+        except (Limitation, Silent):  # it may be supported when the functor is applied
             module = Module()
         finally:
             out.is_trial = is_trial

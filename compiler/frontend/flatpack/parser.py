@@ -121,7 +121,7 @@ def _tokens(source: str, file: str, errors: list[SyntaxError_]) -> list[Word]:
             line += breaks
             start = at - len(text) + text.rindex("\n") + 1
         if text in ("`", "'"):
-            continue  # `Of` between them is an operator without them as well
+            continue  # quotes around `Of` are redundant
         if kind and kind not in ("space", "comment"):
             out.append(Word(kind, "." if text in "∘" else text, span))
     return out

@@ -46,7 +46,7 @@ def in_pieces(
     """
     trees = [piece.at(path, line) for line, piece in cut]
     if any(isinstance(_inner(dec), decs.OpenDec) for tree in trees for dec in tree):
-        return {}  # which names that declares is not told
+        return {}  # the names that `open` declares are unknown
     try:
         warned = _warned_by_piece(path, cut, trees, told)
     except _Untold:
@@ -66,7 +66,7 @@ def in_pieces(
         claims = mentioned(module).intersection(told.names).difference(claimed)
         claimed |= claims
         if given != told.given and len(givers) > 1 and givers[0] <= at <= givers[-1]:
-            continue  # it is not told who of them gave what
+            continue  # unknown which of them let which constant be returned
         place = Span(line, 1, line + piece.text.count("\n") + 1, 1, path)
         named = [dec for dec in tree if isinstance(dec, _Named)]
         found[piece.text] = FoundInPiece(
@@ -86,7 +86,7 @@ def in_pieces(
             gave=told.given - given if at in givers else frozenset(),
             can_move=None,
             shows=shown_by(module, place),
-            mentions=set(),  # asked of what is in a module only
+            mentions=set(),  # used for modules' bodies only
             key="",
             inside=(),
         )

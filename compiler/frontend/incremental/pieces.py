@@ -173,7 +173,7 @@ def _tell(source: str, file: str, found: _Pieces) -> None:
     behind = found.behind
     if behind is not None:
         part += source[last:behind]
-    if "#[" in part:  # it might be closed further on
+    if "#[" in part:  # an attribute may be closed further on
         return
     line = source.count("\n", 0, first) + 1
     next_line = line + source.count("\n", first, last)

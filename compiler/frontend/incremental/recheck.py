@@ -61,7 +61,7 @@ def checked(source: str, files: Mapping[str, str], main: str, entry: str) -> Ans
         if isinstance(error, _Uncut):
             return None
         raise
-    except Exception:  # a defect, or nested too deeply: who checks the whole program says so
+    except Exception:  # a defect, or deep nesting: the full check reports it
         return None
     _programs.append(program)
     without = any(one.name == entry for one in told[0])

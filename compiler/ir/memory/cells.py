@@ -260,7 +260,7 @@ class Cells(Meetings):
                 self.read(result)
             if isinstance(param.type, ir.Array):
                 self.types[param.name] = param.type
-                self.need(param.name)  # What the next result overwrites of it is lost.
+                self.need(param.name)  # The next result may overwrite it.
         for param in stm.pat:
             self.drop(param.name)
 

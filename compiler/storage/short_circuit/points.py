@@ -252,7 +252,7 @@ class Shortcut:
         self.attempts.append(attempt)
         attempt.refused(failed)
         if failed.condition == 6 and not failed.hint:
-            return  # Most arrays are used again: that is nothing to tell.
+            return  # Not reported: most arrays are used again.
         source, destination = both(self.now, attempt.source, attempt.destination)
         because = sentence(f"{source} does not take the place of {destination}. {failed.because}")
         numbers = (("allocated", self._amount(attempt.allocated)),)

@@ -118,7 +118,7 @@ def reason_of(
         return f"{reason} {otherwise} type of the result is `{show(_as_written(got, by))}`."
     kinds = [isinstance(t, MetaT) and t.prims is not None for t in (resolve(want), resolve(got))]
     if kinds[0] != kinds[1]:
-        return ""  # the message says that one of the two is a number of some type
+        return ""  # the message already names the number type
     match resolve(want), resolve(got):
         case Arrow() as wanted, Arrow() as found:
             return _other_count(wanted, found) or difference.reason
