@@ -7,13 +7,13 @@ interpreter as the definition (thesis, figure 4.13, rule E-IMP-KERNEL).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from operator import is_
 
 from compiler.base.names import Name, base_of
 from compiler.base.prim import Prim
 from compiler.base.spans import Prov
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import map_bodies
 from compiler.codegen.index import cell, poly_exp
 from compiler.ir.build import inside
 from compiler.ir.nodes import SE, Scalar, Var
@@ -105,18 +105,12 @@ def with_updates(stms: imp.Stms, update: Callable[[imp.Histogram, Prov], imp.Stm
     """Replace each push in a point's statements by `update`; the same if there is none."""
     out: list[imp.Stm] = []
     for stm in stms:
-        match stm:
-            case imp.Push(hist, prov):
-                out.extend(update(hist, prov))
-            case imp.If(_, then, orelse):
-                arms = with_updates(then, update), with_updates(orelse, update)
-                same = arms[0] is then and arms[1] is orelse
-                out.append(stm if same else replace(stm, then=arms[0], orelse=arms[1]))
-            case imp.For() | imp.While():
-                body = with_updates(stm.body, update)
-                out.append(stm if body is stm.body else replace(stm, body=body))
-            case _:
-                out.append(stm)
+        if isinstance(stm, imp.Push):
+            out.extend(update(stm.hist, stm.prov))
+        elif isinstance(stm, imp.Kernel):
+            out.append(stm)
+        else:
+            out.append(map_bodies(stm, lambda body: with_updates(body, update)))
     return stms if all(map(is_, out, stms)) and len(out) == len(stms) else tuple(out)
 
 

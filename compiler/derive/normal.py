@@ -7,6 +7,7 @@ in the slopes of what is around it. Needs: the active names. Keeps: results and 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from compiler.base.context import Ctx
 from compiler.base.names import Name
@@ -16,7 +17,7 @@ from compiler.ir import nodes as ir
 from compiler.ir.may_fail import cannot_fail, total
 from compiler.ir.nodes import SE, Lit, Operand, Var
 from compiler.ir.sizes import prim_of
-from compiler.ir.walk import map_subexpressions
+from compiler.ir.walk import Rewrite, map_subexpressions, rewrite
 
 
 class Normal:
@@ -58,21 +59,13 @@ class Normal:
                 return ir.ArrayLit(tuple(map(self.operand, elems)))
             case ir.Iota(count, start, step, prim):
                 return ir.Iota(count, self.atom(start), self.atom(step), prim)
-            case ir.If(cond, then, orelse):
-                return ir.If(cond, self.body(then), self.body(orelse))
             case ir.Loop(params, init, form, body):
                 given = tuple(map(self.operand, init))
                 return ir.Loop(params, given, form, self.body(body))
-            case ir.Map(width, fn, arrays):
-                return ir.Map(width, self.fn(fn), arrays)
-            case ir.Stream(width, dests, fn, arrays):
-                return ir.Stream(width, dests, self.fn(fn), arrays)
-            case ir.Scatter(width, to, fn, arrays):
-                return ir.Scatter(width, to, self.fn(fn), arrays)
-            case ir.Reduce(width, ops, fn, arrays):
-                return ir.Reduce(width, tuple(map(self.operator, ops)), self.fn(fn), arrays)
-            case ir.Scan(width, ops, fn, arrays):
-                return ir.Scan(width, tuple(map(self.operator, ops)), self.fn(fn), arrays)
+            case ir.If() | ir.Map() | ir.Stream() | ir.Scatter():
+                return rewrite(exp, Rewrite(body=self.body, fn=self.fn))
+            case ir.Reduce(ops=ops, fn=fn) | ir.Scan(ops=ops, fn=fn):
+                return replace(exp, ops=tuple(map(self.operator, ops)), fn=self.fn(fn))
             case ir.Hist(width, hists, fn, arrays):
                 own = tuple(ir.HistOp(h.dests, h.rank, self.operator(h.op)) for h in hists)
                 return ir.Hist(width, own, self.fn(fn), arrays)

@@ -20,7 +20,7 @@ from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
 from compiler.ir.nodes import Param, Type, Var
 from compiler.ir.types import as_operand, row_type, with_dims
-from compiler.ir.walk import free, rename
+from compiler.ir.walk import Rewrite, free, rename, rewrite
 
 
 class PlainForms:
@@ -58,14 +58,8 @@ class PlainForms:
     def stm(self, stm: ir.Stm) -> None:
         """Append a statement in its plain form."""
         match stm.exp:
-            case ir.If(cond, then, orelse):
-                self.add(stm.pat, ir.If(cond, self.body(then), self.body(orelse)))
-            case ir.Loop(params, init, form, body):
-                self.add(stm.pat, ir.Loop(params, init, form, self.body(body)))
-            case ir.Map(width, fn, arrays):
-                self.add(stm.pat, ir.Map(width, self.fn(fn), arrays))
-            case ir.Stream(width, dests, fn, arrays):
-                self.add(stm.pat, ir.Stream(width, dests, self.fn(fn), arrays))
+            case ir.If() | ir.Loop() | ir.Map() | ir.Stream():
+                self.add(stm.pat, rewrite(stm.exp, Rewrite(body=self.body, fn=self.fn)))
             case ir.Reduce() | ir.Scan():
                 self.folds(stm, stm.exp)
             case ir.Hist(width, hists, fn, arrays):
@@ -76,7 +70,7 @@ class PlainForms:
                     pat = stm.pat[done : done + len(one.dests)]
                     self.hist(width, one, values[at : at + count], pat)
                     at, done = at + count, done + len(one.dests)
-            case ir.Scatter(width, dests, fn, arrays):
+            case ir.Scatter(width, _, fn, arrays):
                 self.scatter(stm, stm.exp, self.mapped(width, fn, arrays))
             case _:
                 self.stms.append(stm)

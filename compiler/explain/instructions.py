@@ -18,6 +18,7 @@ from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.nodes import Stms
+from compiler.codegen.imp.parts import bodies
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import statements
 from compiler.codegen.stm_uses import StmUses
@@ -33,7 +34,6 @@ NONE: Instructions = np.zeros(len(UNITS))
 
 UNROLLED = 64
 """A loop of at most so many iterations, with a constant bound, is assumed to be unrolled."""
-_BODIES = k.KERNELS.fields_of("Stms")
 _DIVISIONS = ("/", "%", "//", "%%")
 
 
@@ -248,8 +248,8 @@ class _Counter:
             self.loop(stm)
             return
         self.found[id(stm)] = self.total
-        for field_ in _BODIES.get(type(stm), ()):
-            self.stms(getattr(stm, field_))
+        for body in bodies(stm):
+            self.stms(body)
 
     def everywhere(self) -> int:
         """Return the bits of all surrounding loops."""

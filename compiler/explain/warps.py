@@ -22,6 +22,7 @@ from compiler.base.names import Name
 from compiler.base.prim import BYTES, Prim
 from compiler.base.text import Text
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import bodies
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import statements
 from compiler.explain.instructions import Instructions
@@ -98,14 +99,8 @@ def _places(
     found = []
     for stm in stms:
         own = tuple(lines.get(next(numbers), ()))
-        match stm:
-            case imp.If(_, then, orelse):
-                bodies = _places(then, lines, numbers), _places(orelse, lines, numbers)
-            case imp.For() | imp.While() | k.Stride() | k.Scope() | k.Exchange() | k.Locked():
-                bodies = (_places(stm.body, lines, numbers),)  # type: ignore[assignment]
-            case _:
-                bodies = ()  # type: ignore[assignment]
-        found.append(Place(stm, own, bodies))
+        inside = tuple([_places(body, lines, numbers) for body in bodies(stm)])
+        found.append(Place(stm, own, inside))
     return tuple(found)
 
 

@@ -189,6 +189,8 @@ _BLOCKS: dict[type, Callable[[_Printer, t.Exp, int, str, str], None]] = {
     t.PrimOp: _Printer._operation,
 }
 
+_OPEN = (t.If, t.Let, t.LetFun, t.Loop, t.Match, t.Lambda, t.Attr, t.Coerce)
+"""Expressions that go on as far as they can, and stand in parentheses among others."""
 _LEVEL = {
     **dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), 1),
     **dict.fromkeys(("&", "|", "^"), 2),
@@ -204,7 +206,7 @@ def _needs(e: t.Exp, op: str, left: bool) -> bool:
     if isinstance(e, t.PrimOp) and len(e.args) == 2 and not e.op.isalpha():
         inner, outer = _LEVEL.get(e.op, 0), _LEVEL.get(op, 0)
         return inner < outer or (inner == outer and not left)
-    return isinstance(e, (t.If, t.Let, t.LetFun, t.Loop, t.Match, t.Lambda, t.Attr, t.Coerce))
+    return isinstance(e, _OPEN)
 
 
 def _split(e: t.Exp, prelude: dict[Name, str]) -> tuple[str, list[tuple[str, t.Exp]], str]:
@@ -331,8 +333,8 @@ class _Flat:
 
     def _logic(self, op: str, lhs: t.Exp, rhs: t.Exp) -> str:
         middle = self.spend(f" {op} ")
-        left = self.operand(lhs, _logic_needs(lhs))
-        return f"{left}{middle}{self.operand(rhs, _logic_needs(rhs))}"
+        left = self.operand(lhs, isinstance(lhs, _OPEN))
+        return f"{left}{middle}{self.operand(rhs, isinstance(rhs, _OPEN))}"
 
     def _other(self, e: t.Exp) -> str:
         match e:
@@ -404,11 +406,6 @@ class _Flat:
         if dim.step is not None:
             bounds = (dim.start, dim.stop, dim.step)
         return ":".join(["" if b is None else self.exp(b) for b in bounds])
-
-
-def _logic_needs(e: t.Exp) -> bool:
-    """Test whether an operand of a logical operator needs parentheses."""
-    return isinstance(e, (t.If, t.Let, t.LetFun, t.Loop, t.Match, t.Lambda, t.Attr, t.Coerce))
 
 
 _ATOMS = (t.Const, t.StringConst, t.Hole, t.Var, t.RecordExp, t.ArrayLit, t.Project, t.Index)

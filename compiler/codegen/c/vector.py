@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from compiler.base.rules import Rule
 from compiler.codegen.c.types import c_name
-from compiler.codegen.imp.nodes import Assign, Declare, Define, For, Load
+from compiler.codegen.imp.nodes import Assign, Declare, For
+from compiler.codegen.stm_uses import StmUses
 from compiler.codegen.traits import BUILTIN, reads, stored, traits_of
 from compiler.ir.nodes import Bin, Var
 
@@ -32,11 +33,8 @@ def reduction_pragma(stm: For) -> str:
     shares = []
     accumulators = {s.name for s in ends}
     for other in stm.body:
-        if isinstance(other, Declare):
-            return ""
-        se = other.value if isinstance(other, Define) else None
-        se = other.at if isinstance(other, Load) else se
-        if se is not None and reads(se) & accumulators:
+        used = accumulators.intersection(StmUses(other).scalars)
+        if isinstance(other, Declare) or (used and not isinstance(other, Assign)):
             return ""
     for end in ends:
         kind = _shared(end)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, ClassVar
 
@@ -15,7 +16,7 @@ from compiler.codegen.kernels import nodes as k
 from compiler.dialect.visiting import NodeVisitor, Parts
 from compiler.ir.nodes import SE, Mem, Operand
 
-_WITH_STMS = k.KERNELS.fields_of("Stms")
+_BODIES = k.KERNELS.fields_of("Stms")
 
 
 class StmParts(NodeVisitor):
@@ -160,15 +161,27 @@ def _names_of(method: str) -> type[_Names]:
     return type(f"_Names of {method}", (_Names,), {method: _Names.gather})
 
 
+def bodies(stm: imp.Stm) -> tuple[imp.Stms, ...]:
+    """Return the statement lists of a statement, in order; those of a launch are its kernel's."""
+    return tuple([getattr(stm, name) for name in _BODIES.get(type(stm), ())])
+
+
+def map_bodies(stm: imp.Stm, of: Callable[[imp.Stms], imp.Stms]) -> imp.Stm:
+    """Apply `of` to the bodies of a statement; the same object if they are unchanged."""
+    names = _BODIES.get(type(stm))
+    if names is None:
+        return stm
+    made = {name: of(getattr(stm, name)) for name in names}
+    return replace(stm, **made) if any(made[n] is not getattr(stm, n) for n in names) else stm  # type: ignore[type-var]
+
+
 def whole(stms: imp.Stms) -> Iterator[imp.Stm]:
     """Yield host statements and those nested in them, but not those of kernels."""
     for stm in stms:
         yield stm
-        match stm:
-            case imp.If(_, then, orelse):
-                yield from whole((*then, *orelse))
-            case imp.For() | imp.While():
-                yield from whole(stm.body)
+        if not isinstance(stm, imp.Kernel):
+            for body in bodies(stm):
+                yield from whole(body)
 
 
 def called_functions(prog: imp.ImpProg) -> dict[str, imp.ImpFun]:
@@ -186,4 +199,4 @@ def names(stms: imp.Stms, method: str) -> set[Name]:
 
 def defined(stm: imp.Stm) -> set[Name]:
     """The names that a statement defines for those behind it; the index of a loop is its body's."""
-    return set() if type(stm) in _WITH_STMS else names((stm,), "bind")
+    return set() if type(stm) in _BODIES else names((stm,), "bind")

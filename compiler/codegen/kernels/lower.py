@@ -21,6 +21,7 @@ from compiler.base.spans import Prov
 from compiler.base.target import SHORT_SEGMENT
 from compiler.codegen.c.types import c_name
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import map_bodies
 from compiler.codegen.index import mul, product
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.bins import COUNT, LOCKS, needs_lock, update_bin
@@ -151,12 +152,8 @@ class _Lowering:
                     out.append(stm)
                 case imp.Copy(_, _, to, _, come) if not (to.is_row_major() and come.is_row_major()):
                     out.append(self.copy(stm))
-                case imp.If(_, then, orelse):
-                    out.append(replace(stm, then=self.host(then), orelse=self.host(orelse)))
-                case imp.For() | imp.While():
-                    out.append(replace(stm, body=self.host(stm.body)))
                 case _:
-                    out.append(stm)
+                    out.append(map_bodies(stm, self.host))
         return tuple(s for s in out if not (isinstance(s, imp.Alloc | imp.Free) and s.name in gone))
 
     def handed(

@@ -23,7 +23,7 @@ from compiler.base.names import Name
 from compiler.base.remarks import NOTHING, Applied, Missed, Outcome
 from compiler.base.rules import Rule
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.imp.parts import whole
+from compiler.codegen.imp.parts import map_bodies, whole
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.host_numbers import mentioned
 from compiler.codegen.kernels.walk import launch_sized, with_body
@@ -55,19 +55,12 @@ class Turning:
 def given_numbers(stms: imp.Stms, ctx: Ctx) -> imp.Stms:
     """Move dependences on the iteration number into kernels, where loops then become capturable."""
     out: list[imp.Stm] = []
-    for stm in stms:
-        match stm:
-            case imp.If():
-                then, orelse = given_numbers(stm.then, ctx), given_numbers(stm.orelse, ctx)
-                out.append(replace(stm, then=then, orelse=orelse))
-            case imp.While():
-                out.append(replace(stm, body=given_numbers(stm.body, ctx)))
-            case imp.For():
-                loop = replace(stm, body=given_numbers(stm.body, ctx))
-                loop = replace(loop, body=_alike(loop.body, {loop.index}))
-                out.append(_numbered(loop, ctx) or loop)
-            case _:
-                out.append(stm)
+    for outer in stms:
+        stm = map_bodies(outer, lambda body: given_numbers(body, ctx))
+        if isinstance(stm, imp.For):
+            loop = replace(stm, body=_alike(stm.body, {stm.index}))
+            stm = _numbered(loop, ctx) or loop
+        out.append(stm)
     return tuple(out)
 
 
@@ -80,13 +73,11 @@ def _alike(stms: imp.Stms, number: set[Name]) -> imp.Stms:
     if any(isinstance(stm, imp.For | imp.While | imp.Call) for stm in whole(stms)):
         return stms
     out: list[imp.Stm] = []
-    for stm in stms:
+    for outer in stms:
+        stm = map_bodies(outer, lambda body: _alike(body, number))
         match stm:
             case imp.Define(name, _, value) if reads(value) & number:
                 number.add(name)
-            case imp.If():
-                then, orelse = _alike(stm.then, number), _alike(stm.orelse, number)
-                stm = replace(stm, then=then, orelse=orelse)
             case k.Launch(busy=busy) if busy is not None and reads(busy) & number:
                 stm = replace(stm, busy=None)
         out.append(stm)

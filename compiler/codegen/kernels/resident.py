@@ -21,7 +21,7 @@ from compiler.base.names import Name
 from compiler.base.remarks import NOTHING, Applied, Missed
 from compiler.base.rules import Rule
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.imp.parts import whole
+from compiler.codegen.imp.parts import map_bodies, whole
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.host_numbers import (
     HostNumbers,
@@ -32,7 +32,7 @@ from compiler.codegen.kernels.host_numbers import (
     touches,
 )
 from compiler.codegen.kernels.threads import i64
-from compiler.codegen.kernels.walk import free_names, map_bodies, with_body
+from compiler.codegen.kernels.walk import free_names, with_body
 from compiler.codegen.traits import reads
 from compiler.ir.nodes import ONE, SE, ZERO, Bin, Operand, Scalar, Var
 from compiler.ir.walk import map_se
@@ -196,20 +196,14 @@ class _Residents:
 
     def rewritten(self, stm: imp.Stm) -> imp.Stm:
         """Rewrite a host statement and those nested in it."""
-        match stm:
-            case imp.If():
-                return replace(
-                    stm, then=tuple(self.stms(stm.then)), orelse=tuple(self.stms(stm.orelse))
-                )
-            case imp.For() | imp.While():
-                return replace(stm, body=tuple(self.stms(stm.body)))
-            case k.Launch():
-                if stm.busy is not None and not self.there.isdisjoint(reads(stm.busy)):
-                    stm = replace(stm, busy=None)
-                here = [p.name for p in stm.kernel.params if not p.block and p.name in self.there]
-                if here:
-                    body = (*self.reading(here), *stm.kernel.body)
-                    return replace(stm, kernel=with_body(stm.kernel, body))
+        if not isinstance(stm, k.Launch):
+            return map_bodies(stm, lambda body: tuple(self.stms(body)))
+        if stm.busy is not None and not self.there.isdisjoint(reads(stm.busy)):
+            stm = replace(stm, busy=None)
+        here = [p.name for p in stm.kernel.params if not p.block and p.name in self.there]
+        if here:
+            body = (*self.reading(here), *stm.kernel.body)
+            return replace(stm, kernel=with_body(stm.kernel, body))
         return stm
 
     # --- cells -------------------------------------------------------------------------------

@@ -31,10 +31,11 @@ from compiler.base.remarks import Applied
 from compiler.base.rules import Rule
 from compiler.base.spans import merge_prov
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import map_bodies
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.read_only import read_only
 from compiler.codegen.kernels.same_blocks import Same, at_kernels
-from compiler.codegen.kernels.walk import lists, map_bodies
+from compiler.codegen.kernels.walk import lists
 from compiler.codegen.stm_uses import StmUses
 from compiler.codegen.traits import reads
 from compiler.ir.nodes import FALSE, SE, TRUE, Bin, Scalar, Select, Var

@@ -9,7 +9,8 @@ from compiler.base.errors import Limitation
 from compiler.base.names import Name
 from compiler.base.prim import BYTES
 from compiler.base.target import PRIVATE_BYTES
-from compiler.codegen.imp.nodes import Alloc, Copy, Define, For, Free, If, Kernel, Stm, Stms, While
+from compiler.codegen.imp.nodes import Alloc, Copy, Define, Free, Kernel, Stm, Stms
+from compiler.codegen.imp.parts import map_bodies
 from compiler.codegen.index import product
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.nodes import OWN, PLACE, THREAD, THREADS, Scope
@@ -43,16 +44,12 @@ def thread_code(stms: Stms) -> Stms:
             case Copy():
                 body = loops(copy_dims(stm), copy_body(stm), stm.prov)
                 out.append(Scope(body, prov=stm.prov))
-            case If(_, then, orelse):
-                out.append(replace(stm, then=thread_code(then), orelse=thread_code(orelse)))
-            case For() | While():
-                out.append(replace(stm, body=thread_code(stm.body)))
             case Alloc():
                 out.append(shared(stm) if stm.space == "shared" else private(stm))
             case Free():
                 pass
             case _:
-                out.append(stm)
+                out.append(map_bodies(stm, thread_code))
     return tuple(out)
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from compiler.base.names import Name
 from compiler.base.prim import BYTES
 from compiler.codegen.free_names import FreeNames
 from compiler.codegen.imp.nodes import Alloc, Stm, Stms
+from compiler.codegen.imp.parts import bodies
 from compiler.codegen.index import add, mul
 from compiler.codegen.kernels import nodes as k
 from compiler.ir.nodes import SE, ZERO, Lit
-
-_BODIES = k.KERNELS.fields_of("Stms")
 
 
 def statements(stms: Stms) -> list[Stm]:
@@ -26,11 +25,9 @@ def statements(stms: Stms) -> list[Stm]:
 def _gather(stms: Stms, found: list[Stm]) -> None:
     for stm in stms:
         found.append(stm)
-        kind = type(stm)
-        if kind in _BODIES:
-            for name in _BODIES[kind]:
-                _gather(getattr(stm, name), found)
-        elif isinstance(stm, k.Launch):
+        for body in bodies(stm):
+            _gather(body, found)
+        if isinstance(stm, k.Launch):
             _gather(stm.kernel.body, found)
 
 
@@ -38,17 +35,8 @@ def lists(stms: Stms) -> Iterator[Stms]:
     """Yield a statement list and those nested in it, except in launches."""
     yield stms
     for stm in stms:
-        for name in _BODIES.get(type(stm), ()):
-            yield from lists(getattr(stm, name))
-
-
-def map_bodies(stm: Stm, of: Callable[[Stms], Stms]) -> Stm:
-    """Apply `of` to the bodies of a statement; the same object if they are unchanged."""
-    names = _BODIES.get(type(stm))
-    if names is None:
-        return stm
-    made = {name: of(getattr(stm, name)) for name in names}
-    return replace(stm, **made) if any(made[n] is not getattr(stm, n) for n in names) else stm  # type: ignore[type-var]
+        for body in bodies(stm):
+            yield from lists(body)
 
 
 def shared_bytes(kernel: k.Kernel) -> int:
