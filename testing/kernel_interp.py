@@ -32,11 +32,12 @@ from compiler.codegen.c.stms import Sites
 from compiler.codegen.cuda.runtime import THREADS, threads_for
 from compiler.codegen.imp.nodes import Alloc, ImpFun, ImpProg, Load, Store
 from compiler.codegen.imp.parts import called_functions
+from compiler.codegen.index import add
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.host import Host
 from compiler.codegen.py_scalar import py_name, show
 from compiler.codegen.signature import symbol
-from compiler.ir.nodes import Bin, Var
+from compiler.ir.nodes import Bin, Lit, Var
 from compiler.runtime.imp_interp import MAX_CELLS, RUNTIME, PythonText, add_functions, call
 from compiler.runtime.runs import Value
 from compiler.storage.state import SHARED_BYTES
@@ -439,6 +440,14 @@ class ThreadText(PythonText):
         self.line(f"{py_name(s.name)} = {py_name(s.block)}.read({show(s.at)})")
 
     fetch = load
+
+    def loads(self, s: k.Loads) -> None:
+        for at, name in enumerate(s.names):
+            self.load(Load(name, s.prim, s.block, add(s.at, Lit(at, "i64"))))
+
+    def stores(self, s: k.Stores) -> None:
+        for at, value in enumerate(s.values):
+            self.store(Store(s.block, s.prim, add(s.at, Lit(at, "i64")), value))
 
     def store(self, s: Store) -> None:
         self.line(f"{py_name(s.block)}.write({show(s.at)}, {show(s.value)})")

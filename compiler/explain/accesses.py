@@ -16,7 +16,7 @@ from compiler.codegen.kernels.walk import statements
 from compiler.explain import foretold_times
 from compiler.explain.lane_strides import Apart, Places, apart, shown, spelt, underlined
 from compiler.explain.predictions import Prediction, kernels_of
-from compiler.explain.warps import Cost, Place, all_places, lines_of
+from compiler.explain.warps import WIDE_LINE, Cost, Place, all_places, lines_of
 from compiler.protocol import accesses as protocol
 from compiler.protocol.programs import Remark as OfRemark
 from compiler.runtime.observer.records import LATE, Finding, Observation, Sample, Site
@@ -138,7 +138,9 @@ def _waste(access: protocol.WarpAccess) -> float:
 _KINDS: Mapping[type, protocol.AccessKind] = {
     imp.Load: "reads",
     k.Fetch: "reads",
+    k.Loads: "reads",
     imp.Store: "writes",
+    k.Stores: "writes",
     k.Atomic: "both",
     k.Exchange: "both",
     k.Ticket: "both",
@@ -154,16 +156,19 @@ def _accesses(known: _Known, place: Place) -> list[protocol.WarpAccess]:
     stm, text, predicted = place.stm, known.text, known.predicted
     if type(stm) not in _KINDS:
         return []
+    at_a_time = k.Loads | k.Stores
     at_once = k.Atomic | k.Exchange | k.Ticket | k.Publish
-    assert isinstance(stm, imp.Load | k.Fetch | imp.Store | k.Await | at_once)
+    assert isinstance(stm, imp.Load | k.Fetch | imp.Store | k.Await | at_once | at_a_time)
     prim: Prim = "i32" if isinstance(stm, k.Ticket | k.Publish | k.Await) else stm.prim
     if known.spaces.get(stm.block) == "own":
         return []
     found = []
+    is_wide = isinstance(stm, k.Loads | k.Stores)
+    main = place.lines[WIDE_LINE if is_wide else 0]
     for line in place.lines:
         seen: list[Site | None] = [*known.sites.get(line, ())]
         cost = predicted.costs.get(line)
-        if not seen and (cost is None or line != place.lines[0]):
+        if not seen and (cost is None or (line != main and not is_wide)):
             continue
         for site in seen or (None,):
             shared, because = known.spaces.get(stm.block) == "shared", _because(cost, predicted)
@@ -178,7 +183,7 @@ def _accesses(known: _Known, place: Place) -> list[protocol.WarpAccess]:
                 "array": spelt(stm.block),
                 "cell": shown(stm.at),
                 "shared": shared,
-                "size": site.size if site else BYTES[prim],
+                "size": site.size if site else BYTES[prim] * getattr(stm, "number", 1),
                 "says": _words(site or cost or Cost(), shared, kind) or because,
                 "predicted": _counts(cost or Cost()),
                 "because": because,

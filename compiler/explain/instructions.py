@@ -218,12 +218,14 @@ class _Counter:
         match stm:
             case imp.Define(name, _, value):
                 self.named[name] = self.value(value)
-            case imp.Load(name, _, block, at) | k.Fetch(name, _, block, at):
-                self.address(block, at)
-                self.fresh(name, self.everywhere())
-            case imp.Store(block, _, at, value):
-                self.address(block, at)
-                self.value(value)
+            case imp.Load() | k.Fetch() | k.Loads():
+                self.address(stm.block, stm.at)
+                for name in stm.names if isinstance(stm, k.Loads) else (stm.name,):
+                    self.fresh(name, self.everywhere())
+            case imp.Store() | k.Stores():
+                self.address(stm.block, stm.at)
+                for value in stm.values if isinstance(stm, k.Stores) else (stm.value,):
+                    self.value(value)
             case k.Atomic(_, _, block, at, value):
                 self.address(block, at)
                 self.value(value)

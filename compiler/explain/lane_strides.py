@@ -88,7 +88,11 @@ class _Neighbours:
                 self.access(place, at)
                 # Lanes that read the same cell have the same number.
                 self.set(name, ZERO if self.of(at) == ZERO else None)
-            case imp.Store(at=at) | k.Atomic(at=at):
+            case k.Loads(names, at=at):
+                self.access(place, at)
+                for name in names:
+                    self.set(name, ZERO if self.of(at) == ZERO else None)
+            case imp.Store(at=at) | k.Stores(at=at) | k.Atomic(at=at):
                 self.access(place, at)
             case k.Exchange(name, at=at):
                 self.access(place, at)

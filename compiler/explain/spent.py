@@ -16,6 +16,8 @@ from compiler.explain.instructions import NONE, Instructions
 
 KEPT = 64
 """Sectors of a block that the L1 cache keeps for a warp."""
+WIDE = 16
+"""Most bytes of a lane's request."""
 TWICE = 2
 """An exchange reads the cell, and compares it when it writes."""
 
@@ -33,6 +35,8 @@ class Traffic:
     """sectors that miss the warp's part of the L1 cache"""
     atomic: float = 0
     """of threads"""
+    wide: float = 0
+    """sectors of requests with WIDE bytes per lane"""
 
 
 @dataclass(slots=True)
@@ -66,16 +70,24 @@ class Spent:
             self.atomics += lanes
 
     def ask(
-        self, stm: imp.Stm, block: Name, warps: float, lanes: float, sectors: float, missed: float
+        self,
+        stm: imp.Stm,
+        block: Name,
+        warps: float,
+        lanes: float,
+        sectors: float,
+        missed: float,
+        size: int,
     ) -> None:
-        """Add a request for cells of device memory by so many warps."""
+        """Add a request for `size` bytes of device memory per lane, by so many warps."""
         traffic = self.traffic.get(block)
         if traffic is None:
             traffic = self.traffic[block] = Traffic()
         traffic.requests += warps
         traffic.sectors += sectors
         traffic.missed += missed
-        if not isinstance(stm, imp.Load | k.Fetch | imp.Store):
+        traffic.wide += sectors if size >= WIDE else 0
+        if not isinstance(stm, imp.Load | k.Fetch | imp.Store | k.Loads | k.Stores):
             traffic.atomic += lanes * (TWICE if isinstance(stm, k.Exchange) else 1)
 
 

@@ -575,6 +575,12 @@ BY_RULE: dict[str, Tiny] = {
         "[[1f32, 2f32]] [[3f32], [4f32]]",
         target="cuda",
     ),
+    "coalesce/columns": Tiny(
+        "entry main [n][m] (xss: [n][m]i32) = map i32.sum (transpose xss)",
+        "[[1, 2], [3, 4]]",
+        target="cuda",
+    ),
+    "kernels/wide": Tiny("entry main (xs: []i32) = map (+ 1) xs", "[1, 2]", target="cuda"),
     "kernels/squares": Tiny(
         "entry main [n][m] (xss: [n][m]i32) = transpose xss", "[[1, 2], [3, 4]]", target="cuda"
     ),

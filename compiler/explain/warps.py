@@ -23,6 +23,7 @@ from compiler.base.prim import BYTES, Prim
 from compiler.base.text import Text
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.parts import bodies
+from compiler.codegen.index import add
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import statements
 from compiler.explain.instructions import Instructions
@@ -110,6 +111,10 @@ def all_places(found: Sequence[Place]) -> Iterator[Place]:
         yield place
         for body in place.bodies:
             yield from all_places(body)
+
+
+WIDE_LINE, EACH_LINE = 1, 3
+"""Lines of an access to neighbouring cells: the single request, and the first of one each."""
 
 
 class TooMuch(Exception):
@@ -208,13 +213,13 @@ class Launch:
             case imp.Assign(name, value):
                 number = self.value(value, mask) if sure and not isinstance(value, str) else None
                 self.set(name, number, mask, keep=True)
-            case imp.Load(name, prim, block, at) | k.Fetch(name, prim, block, at):
-                self.access(place, block, prim, at, mask, sure, weight)
-                self.known.pop(name, None)
-            case imp.Store(block, prim, at):
-                self.access(place, block, prim, at, mask, sure, weight)
-            case k.Atomic(_, prim, block, at):
-                self.access(place, block, prim, at, mask, sure, weight)
+            case imp.Load() | k.Fetch() | imp.Store() | k.Atomic() as stm:
+                self.access(place, stm.block, stm.prim, stm.at, mask, sure, weight)
+                self.known.pop(getattr(stm, "name", ""), None)
+            case k.Loads() | k.Stores() as stm:
+                self.wide(place, stm, mask, sure, weight)
+                for name in getattr(stm, "names", ()):
+                    self.known.pop(name, None)
             case k.Shuffle(name):
                 self.known.pop(name, None)
             case k.Exit(cond):
@@ -413,6 +418,21 @@ class Launch:
             cost = self.costs.setdefault(line, Cost())
             cost.because = cost.because or because
 
+    def wide(
+        self, place: Place, stm: k.Loads | k.Stores, mask: Mask, sure: bool, weight: Numbers
+    ) -> None:
+        """Count one request for neighbouring cells, or one for each where they are not aligned."""
+        first = self.value(stm.at, mask)
+        whole = mask if first is None else mask & (first % stm.number == 0)
+        apart = mask & ~whole
+        if whole.any():
+            there = Place(stm, place.lines[WIDE_LINE:], ())
+            self.access(there, stm.block, stm.prim, stm.at, whole, sure, weight, stm.number)
+        for number in range(stm.number) if apart.any() else ():
+            at = add(stm.at, ir.Lit(number, "i64"))
+            there = Place(stm, place.lines[EACH_LINE + number :], ())
+            self.access(there, stm.block, stm.prim, at, apart, sure, weight)
+
     def access(
         self,
         place: Place,
@@ -422,18 +442,19 @@ class Launch:
         mask: Mask,
         sure: bool,
         weight: Numbers,
+        cells: int = 1,
     ) -> None:
-        """Count the requests of an access."""
+        """Count the requests of an access to one cell, or to `cells` neighbours."""
         if block in self.own:
             return
         cell = self.value(at, mask)
         active, lanes = float(weight @ mask.any(axis=1)), float(weight @ mask.sum(axis=1))
-        size, shared = BYTES[prim], block in self.shared
+        size, shared = BYTES[prim] * cells, block in self.shared
         if cell is None:
             if shared:
                 self.spent.share(place.stm, active * max(1, size // 4), lanes)
             else:
-                self.spent.ask(place.stm, block, active, lanes, lanes, lanes)
+                self.spent.ask(place.stm, block, active, lanes, lanes, lanes, size)
         if not sure or cell is None:
             self.unsure(place.lines, CONDITION if not sure else CELLS)
         if cell is None and not sure:
@@ -444,7 +465,7 @@ class Launch:
         cost.lanes += lanes
         if cell is None:
             return
-        first = np.broadcast_to(np.asarray(cell, np.int64) * size, mask.shape)
+        first = np.broadcast_to(np.asarray(cell, np.int64) * BYTES[prim], mask.shape)
         needed = _different(first, mask) * size
         cost.bytes += float(weight @ needed)
         if sure:
@@ -462,7 +483,7 @@ class Launch:
             cost.sectors += sectors
             cost.fewest += float(weight @ -(-needed // SECTOR))
             missed = float(weight @ self.cache.missed(block, ordered, differs))
-            self.spent.ask(place.stm, block, active, lanes, sectors, missed)
+            self.spent.ask(place.stm, block, active, lanes, sectors, missed, size)
 
     def sample(self, cost: Cost, first: Numbers, mask: Mask) -> None:
         """Record the first requests of the first warps, of the first launch."""

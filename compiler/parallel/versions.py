@@ -27,6 +27,7 @@ from compiler.ir.slices import selected
 from compiler.ir.types import as_operand, shape_of
 from compiler.parallel import nest
 from compiler.parallel.attributes import version_directives
+from compiler.storage.strides import COLUMNS
 
 VERSIONS = Rule(
     "flatten/versions", "Makes versions that use more or less of the parallelism, by a threshold."
@@ -164,6 +165,8 @@ class _Sizes:
     """All sizes, each with the most elements per thread."""
     for_warps: bool = False
     """True for one reduction or scan, for which a warp suffices while it is short."""
+    for_columns: bool = False
+    """Whether all is one reduction of what lies in columns, which blocks share as it lies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +200,8 @@ def _under_intra(
     if number is not None:
         amount = _least(inner.sizes)
         default = SHORT_SEGMENT + 1 if inner.sizes.for_warps else sc.ctx.target.warp
+        if inner.sizes.for_columns and not sc.ctx.options.is_off(COLUMNS):
+            default = NEVER
         cond, threshold = _threshold(sc, f"intra_{number}", amount, default, prov)
         stms.append(threshold)
         conds.insert(0, cond)
@@ -317,19 +322,22 @@ def _examine(sc: nest.FlatteningScope, stms: Sequence[ir.Stm]) -> tuple[str, _Si
         return "Nothing inside is parallel for a block of threads.", _Sizes()
     others = (*once, *moved) if again else moved
     most = dict.fromkeys(others, FEW) | dict.fromkeys(again or once, 1)
-    return "", _Sizes(tuple(again or once), most, _is_for_warps(sc, stms))
+    rows, columns = _is_for_warps(sc, stms, turned=False), _is_for_warps(sc, stms, turned=True)
+    return "", _Sizes(tuple(again or once), most, rows, columns)
 
 
-def _is_for_warps(sc: nest.FlatteningScope, stms: Sequence[ir.Stm]) -> bool:
+def _is_for_warps(sc: nest.FlatteningScope, stms: Sequence[ir.Stm], turned: bool) -> bool:
     """Return True for a single cheap reduction or scan of contiguous elements.
 
     The full version runs a short one by the lanes of a warp, without a barrier, several in a block
-    of threads (`codegen/kernels/rows.py`).
+    of threads (`codegen/kernels/rows.py`). If `turned`: return True for a reduction of columns, for
+    `codegen/kernels/columns.py`.
     """
     operators = [stm.exp for stm in stms if not isinstance(stm.exp, _SCALAR)]
     match operators:
-        case [ir.SegRed(_, space, _, body) | ir.SegScan(_, space, _, body)]:
-            pass
+        case [ir.SegRed(_, space, ops, body) | ir.SegScan(_, space, ops, body) as exp]:
+            if turned and not (isinstance(exp, ir.SegRed) and all(op.commutative for op in ops)):
+                return False
         case _:
             return False
     reads = [stm.exp for stm in body.stms if isinstance(stm.exp, ir.Index)]
@@ -337,7 +345,7 @@ def _is_for_warps(sc: nest.FlatteningScope, stms: Sequence[ir.Stm]) -> bool:
     return (
         len(space.dims) == 1
         and all(isinstance(stm.exp, _SCALAR) for stm in body.stms)
-        and any(read.at[-1] == last and read.array not in sc.turned for read in reads)
+        and any(read.at[-1] == last and (read.array in sc.turned) == turned for read in reads)
     )
 
 

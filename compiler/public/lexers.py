@@ -44,7 +44,7 @@ IR_WORDS = (
     "host if in indices into iota jvp launch let locked loop map mem neutral of op part per_block "
     "point points private publish push ranges rearrange reduce replicate reshape return scan "
     "scatter scope scratch seghist segmap segred segscan shared shuffle sizes stream takes then "
-    "thread threshold ticket times to unroll var vjp while with with_vjp zeros"
+    "thread threshold ticket times to unroll var vjp while wide with with_vjp zeros"
 ).split()
 FLATPACK_KEYWORDS = "let in type Of".split()
 FLATPACK_FUNCTIONS = (

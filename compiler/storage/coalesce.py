@@ -29,7 +29,16 @@ from compiler.ir.slices import dim_index, selected, sliced_poly
 from compiler.ir.source_names import Spelling
 from compiler.ir.walk import NESTED, all_stms, count_uses, free, map_stms
 from compiler.storage.strided_rows import Relaid
-from compiler.storage.strides import Flat, Read, flat_reads, in_order, reads, sectors
+from compiler.storage.strides import (
+    COLUMNS,
+    Flat,
+    Read,
+    are_columns,
+    flat_reads,
+    in_order,
+    reads,
+    sectors,
+)
 
 READS = Rule("coalesce/reads", "Threads read what lies far apart from a copy in another order.")
 WRITES = Rule("coalesce/writes", "Threads write rows of their own next to each other.")
@@ -125,6 +134,14 @@ class _Coalescing:
             for each in moved:
                 self.bind(each, scope)
             return
+        if self.ctx.target.in_step and are_columns(exp, scope.types):
+            because = (
+                "Columns are reduced as they lie, row by row: neighbouring threads take "
+                "neighbouring columns, blocks of threads some of the rows each. Nothing is copied."
+            )
+            if self.ctx.commit(COLUMNS, stm.prov, Applied(True, because)) is not None:
+                self.bind(stm, scope)
+                return
         by_rows, views = self.by_rows(exp, scope)
         instead = self.reads(stm, by_rows, scope)
         if instead:
@@ -478,6 +495,6 @@ COALESCE = Pass(
     "coalesce",
     "Lets neighbouring threads of a GPU find their elements next to each other.",
     coalesce,
-    (READS, WRITES),
+    (READS, WRITES, COLUMNS),
     optional=True,
 )

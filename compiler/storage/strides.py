@@ -13,12 +13,19 @@ from compiler.algebra.poly import Poly
 from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import BYTES
+from compiler.base.rules import Rule
 from compiler.ir import nodes as ir
 from compiler.ir.sizes import poly_of
 from compiler.ir.walk import all_stms, children, count_uses, stms_of
 
 WARP = 32
 """Threads per warp, and also bytes per sector."""
+COLUMNS = Rule(
+    "coalesce/columns",
+    "Columns that lie row by row are reduced so: neighbouring threads take neighbouring ones.",
+)
+COLUMNS_EACH = 64
+"""Most bytes of all components of such a reduction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +120,55 @@ def reads(kernel: ir.SegOp, arrays: Mapping[Name, ir.Type]) -> Iterator[Read]:
 def flat_reads(kernel: ir.SegOp, arrays: Mapping[Name, ir.Type]) -> Iterator[Flat]:
     """Yield the reads of `arrays` from rows of a one-dimensional array."""
     return _Flats(arrays, set()).kernel(kernel)
+
+
+def lie_by_columns(places: Iterable[Poly | None], lane: Name, turn: Name) -> bool:
+    """Return True if the cells of neighbouring lanes lie together, and those of turns do not.
+
+    A cell that all lanes share is as good.
+    """
+    found = False
+    for place in places:
+        if place is None or place.degree(lane) > 1 or place.degree(turn) > 1:
+            return False
+        aside = place.coefficient(lane).constant
+        if aside not in (0, 1):
+            return False
+        found = found or (aside == 1 and sectors(place.coefficient(turn), 1) > 1)
+    return found
+
+
+def are_columns(kernel: ir.SegOp, arrays: Mapping[Name, ir.Type]) -> bool:
+    """Return True for a commutative reduction of columns."""
+    if not isinstance(kernel, ir.SegRed) or kernel.level != "grid" or len(kernel.space.dims) < 2:
+        return False
+    kinds = [one.type for op in kernel.ops for one in op.fn.params[: len(op.neutral)]]
+    size = sum(BYTES[kind.prim] for kind in kinds if isinstance(kind, ir.Scalar))
+    if not all(op.commutative for op in kernel.ops) or size > COLUMNS_EACH:
+        return False
+    defined: dict[Name, Poly] = {}
+    places: list[Poly | None] = []
+    for stm in kernel.body.stms:
+        match stm.exp:
+            case ir.Index(array, at):
+                kind = arrays.get(array)
+                if not isinstance(kind, ir.Array) or kind.mem is None:
+                    return False
+                polys = [poly_of(one) for one in at]
+                if None in polys:
+                    return False
+                place = kind.mem.lmad.index(*(one.put_in(defined) for one in polys if one))
+                places.append(place)
+            case ir.Assert():
+                pass
+            case exp if isinstance(exp, ir.SE_NODES):
+                value = poly_of(exp) if stm.pat[0].type == ir.I64 else None
+                if value is not None:
+                    defined[stm.pat[0].name] = value.put_in(defined)
+            case _:
+                return False
+    (lane, _), (turn, _) = kernel.space.dims[-2:]
+    return lie_by_columns(places, lane, turn)
 
 
 T = TypeVar("T")

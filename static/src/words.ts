@@ -19,7 +19,7 @@ copy device do else entry exchange exit fold for free frees from fun get gives g
 host if in indices into iota jvp launch let locked loop map mem neutral of op part per_block
 point points private publish push ranges rearrange reduce replicate reshape return scan
 scatter scope scratch seghist segmap segred segscan shared shuffle sizes stream takes then
-thread threshold ticket times to unroll var vjp while with with_vjp zeros`);
+thread threshold ticket times to unroll var vjp while wide with with_vjp zeros`);
 
 export const FLATPACK_KEYWORDS = list(`let in type Of`);
 

@@ -33,8 +33,8 @@ PROGRAMS = {
 }
 
 
-ONCE = frozenset({"kernels/stencils"})
-"""What makes a second kernel of a stencil is switched off."""
+ONCE = frozenset({"kernels/stencils", "kernels/wide"})
+"""What makes a second kernel is switched off."""
 
 
 def constant(source: str, disabled: frozenset[str] = ONCE) -> list[set[str]]:

@@ -10,7 +10,7 @@ from compiler.base.spans import Prov
 from compiler.codegen.c.stms import Statements, Writer
 from compiler.codegen.c.types import C_TYPE, c_name
 from compiler.codegen.cuda.runtime import AT_LAUNCH
-from compiler.codegen.cuda.scalar import ENUM, NOBODY, CudaScalars
+from compiler.codegen.cuda.scalar import ENUM, NOBODY, SUM, CudaScalars
 from compiler.codegen.imp.nodes import Alloc, Assert, Define, For, Load, Store
 from compiler.codegen.index import product
 from compiler.codegen.kernels import nodes as k
@@ -63,6 +63,8 @@ class DeviceCode(Statements):
     places: Mapping[Name, SE]
     """Offsets of shared blocks of launch-time size in the current kernel."""
     volatile = False
+    wide = 0
+    """Number of accesses to neighbouring cells so far, to name them."""
     qualified = "__device__ inline"
 
     def launched(self, launch: k.Launch, host: Writer) -> None:
@@ -155,7 +157,7 @@ class DeviceCode(Statements):
         """Return the memory type: 16 bits for f16."""
         return "uint16_t" if prim == "f16" else C_TYPE[prim]
 
-    def cell(self, stm: Load | Store | k.Fetch | k.Atomic | k.Exchange) -> str:
+    def cell(self, stm: Load | Store | k.Fetch | k.Loads | k.Stores | k.Atomic | k.Exchange) -> str:
         """Print a cell; volatile under a lock, since other threads write it."""
         text = f"{c_name(stm.block)}[{self.index(stm.at)}]"
         return f"*(volatile {self.cell_type(stm.prim)} *)&{text}" if self.volatile else text
@@ -168,15 +170,54 @@ class DeviceCode(Statements):
         """Print a load."""
         self.line(f"const {self.type(stm.prim)} {c_name(stm.name)} = {self.value(stm)};")
 
+    def loads(self, stm: k.Loads) -> None:
+        """Print loads of neighbouring cells: one where they are aligned, else one for each."""
+        kind, name = self.cells(stm)
+        self.line(f"{kind} {name};")
+        self.line(f"{self.together(stm)} {name} = *(const {kind} *)&{self.cell(stm)};")
+        self.each(stm, f"{name}.of[{{turn}}] = {{cell}};")
+        for turn, own in enumerate(stm.names):
+            value = f"{name}.of[{turn}]"
+            value = f"half_to_float({value})" if stm.prim == "f16" else value
+            self.line(f"const {self.type(stm.prim)} {c_name(own)} = {value};")
+
+    def stores(self, stm: k.Stores) -> None:
+        """Print stores to neighbouring cells, in the same way."""
+        kind, name = self.cells(stm)
+        values = ", ".join(self.stored(stm.prim, value) for value in stm.values)
+        self.line(f"const {kind} {name} = {{{{{values}}}}};")
+        self.line(f"{self.together(stm)} *({kind} *)&{self.cell(stm)} = {name};")
+        self.each(stm, f"{{cell}} = {name}.of[{{turn}}];")
+
+    def cells(self, stm: k.Loads | k.Stores) -> tuple[str, str]:
+        """Return the type of neighbouring cells, and a name for them."""
+        self.wide += 1
+        return f"Cells<{self.cell_type(stm.prim)}, {stm.number}>", f"cells_{self.wide}"
+
+    def together(self, stm: k.Loads | k.Stores) -> str:
+        """Print the test for alignment."""
+        whole = BYTES[stm.prim] * stm.number
+        return f"if (((uint64_t)&{self.cell(stm)} & {whole - 1}) == 0)"
+
+    def each(self, stm: k.Loads | k.Stores, line: str) -> None:
+        """Print what is done without alignment, a line for each cell."""
+        block, first = c_name(stm.block), self.factor(stm.at, SUM)
+        self.open("else {")
+        for turn in range(stm.number):
+            self.line(line.format(turn=turn, cell=f"{block}[{first} + {turn}]"))
+        self.close()
+
+    def stored(self, prim: Prim, value: SE) -> str:
+        """Print a value as a cell holds it."""
+        return f"float_to_half({self.show(value)})" if prim == "f16" else self.show(value)
+
     def fetch(self, stm: k.Fetch) -> None:
         """Print a load into a variable."""
         self.line(f"{c_name(stm.name)} = {self.value(stm)};")
 
     def store(self, stm: Store) -> None:
         """Print a store."""
-        value = self.show(stm.value)
-        is_half = stm.prim == "f16"
-        self.line(f"{self.cell(stm)} = {f'float_to_half({value})' if is_half else value};")
+        self.line(f"{self.cell(stm)} = {self.stored(stm.prim, stm.value)};")
 
     def run_alloc(self, stm: Alloc) -> None:
         """Print a thread's private array, or a shared one."""

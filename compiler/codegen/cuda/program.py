@@ -74,6 +74,7 @@ def emit(prog: imp.ImpProg, ctx: Ctx, tuned: Mapping[Name, str] = MappingProxyTy
     helpers = (
         (cuda_runtime.AT_LAUNCH, cuda_runtime.SHARED),
         ("ss_bits(", cuda_runtime.BITS),
+        ("Cells<", cuda_runtime.CELLS),
         ("half_", cuda_runtime.HALF),
     )
     for word, text in helpers:

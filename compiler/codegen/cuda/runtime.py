@@ -95,6 +95,11 @@ __device__ uint16_t float_to_half(float x) {
 }
 """
 
+CELLS = """\
+template <typename T, int N> struct alignas(N * sizeof(T)) Cells { T of[N]; };
+"""
+"""Neighbouring cells that are touched at once."""
+
 BITS = """\
 __device__ int64_t ss_bits(double x) { return __double_as_longlong(x); }
 """

@@ -7,10 +7,12 @@ from compiler.codegen.c.functions import Functions
 from compiler.codegen.c.scalar import Scalars
 from compiler.codegen.cuda.functions import DeviceFunctions
 from compiler.codegen.kernels.narrow import Narrowing
-from compiler.codegen.kernels.nodes import BLOCK, THREAD, THREADS
+from compiler.codegen.kernels.nodes import BLOCK, PLACE, THREAD, THREADS
 from compiler.ir.nodes import SE, Conv, Lit, Var
 
 _CAST, _ATOM = 11, 12
+SUM = 9
+"""How tightly operands of a sum bind."""
 
 _BITS = {
     ("to_bits", "f32"): "__float_as_uint",
@@ -57,6 +59,8 @@ class CudaScalars(Scalars):
 
     def variable(self, var: Var) -> tuple[str, int]:
         """Print a variable; thread and block numbers are unsigned in CUDA."""
+        if var.name == PLACE:
+            return self.names[PLACE], SUM
         if var.name not in _UNSIGNED or var.prim != "i64":
             return super().variable(var)
         text = self.names[var.name]

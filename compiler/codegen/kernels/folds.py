@@ -40,11 +40,12 @@ from compiler.codegen.imp.nodes import (
     Stms,
     Store,
 )
-from compiler.codegen.index import add, minimum, parts_of, product, sub
+from compiler.codegen.index import add, minimum, mul, parts_of, product, sub
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.fuse_scan_map import Handed, KeptValue, own_value, total
 from compiler.codegen.kernels.nodes import BLOCK, OWN, THREAD, THREADS, WARP, Barrier, Scope
 from compiler.codegen.kernels.threads import FIRST, i64, point, thread_code
+from compiler.codegen.kernels.wide import NEXT, WHOLE, WIDE_HIGH, WIDE_LOW, Point, wide_range
 from compiler.codegen.sequential import accumulate, assign_all, begin, finish, loops
 from compiler.codegen.traits import builtin, may_recompute, traits_of, without_stores
 from compiler.ir.nodes import ONE, SE, ZERO, Bin, Lit, Scalar, Select, Var
@@ -308,6 +309,32 @@ def strided(kernel: Kernel, folds: tuple[Fold, ...], low: SE, high: SE, body: St
     return (*out, *combined(folds, False, prov), Barrier(prov))
 
 
+def several_at_once(
+    kernel: Kernel, folds: tuple[Fold, ...], low: Name, high: Name, wide: Point
+) -> Stms:
+    """Fold elements from `low` up to `high`; each thread takes neighbours at once."""
+    prov, (index, end) = kernel.prov, kernel.dims[-1]
+    steps = tuple(s for fold in folds for s in accumulate(fold, prov))
+    each, first = Lit(wide.each, "i64"), i64(NEXT)
+    joins: list[Stm] = []
+    for at in range(wide.each):
+        for fold in folds:
+            values = tuple(wide.value(value, at) for value in fold.inputs)
+            joins.append(Scope(thread_code(accumulate(replace(fold, inputs=values), prov))))
+    start = add(i64(WIDE_LOW), mul(i64(THREAD), each))
+    body = (*wide.several(first, prov), *joins)
+    by = mul(i64(THREADS), each)
+    tail = add(i64(WHOLE), i64(THREAD)), i64(WIDE_HIGH)
+    return (
+        *wide_range(low, high, end, wide.each, prov),
+        *starts(folds, prov),
+        k.Stride(NEXT, "i64", start, i64(WHOLE), "+", by, body, prov),
+        k.Stride(index, "i64", *tail, "+", i64(THREADS), (point(kernel.body + steps),), prov),
+        *combined(folds, False, prov),
+        Barrier(prov),
+    )
+
+
 def every(kernel: Kernel, low: SE, high: SE, body: Stms) -> Stms:
     """Distribute the elements from `low` up to `high` over the threads."""
     start = add(low, i64(THREAD))
@@ -475,7 +502,11 @@ def segment(kernel: Kernel) -> Stms:
 
 
 def first_stage(
-    kernel: Kernel, folds: tuple[Fold, ...], tile_of: Tile | None, points: Stms | None = None
+    kernel: Kernel,
+    folds: tuple[Fold, ...],
+    tile_of: Tile | None,
+    points: Stms | None = None,
+    wide: Point | None = None,
 ) -> Stms:
     """Fold a range of a segment in every thread block.
 
@@ -487,7 +518,11 @@ def first_stage(
         scan, body = False, points or without_stores(body)
     head, low, high = own_range(kernel)
     code = head + totals(kernel, folds) + carries(folds)
-    code += tiles(kernel, folds, low, high, scan, body, tile_of)
+    if wide is None:
+        code += tiles(kernel, folds, low, high, scan, body, tile_of)
+    else:
+        index = kernel.dims[-1][0]
+        code += several_at_once(kernel, folds, own(index, "low"), own(index, "high"), wide)
     for lhs, prim, _ in components(folds):
         total = Var(own(lhs, "carry"), prim)
         code += by_first((Store(part(lhs), prim, i64(BLOCK), total, prov),), prov)

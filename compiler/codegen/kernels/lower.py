@@ -27,12 +27,14 @@ from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.bins import COUNT, LOCKS, needs_lock, update_bin
 from compiler.codegen.kernels.block_sizes import FEWER, FITTED, POINTS, busy_threads, fewer_threads
 from compiler.codegen.kernels.blocks import map_code
+from compiler.codegen.kernels.columns import ByColumns, by_columns
 from compiler.codegen.kernels.folds import (
     BLOCKS,
     CHUNK,
     SEVERAL,
     components,
     first_stage,
+    ordered,
     part,
     result_cell,
     second_stage,
@@ -58,11 +60,14 @@ from compiler.codegen.kernels.tiled import tile_count, tiled_code
 from compiler.codegen.kernels.tiles import TILED, Axis, tiling, worth
 from compiler.codegen.kernels.transpose import SQUARES, transposition, turned
 from compiler.codegen.kernels.walk import params, shared_bytes
+from compiler.codegen.kernels.wide import MANY as MANY_POINTS
+from compiler.codegen.kernels.wide import WIDE, wide_fold, wide_map
 from compiler.codegen.sequential import copy_body, copy_dims, sequential, with_updates
 from compiler.codegen.traits import traits_of
 from compiler.ir.build import conjunction
 from compiler.ir.nodes import ONE, SE, TRUE, ZERO, Bin, Conv, Lit, Var
 from compiler.ir.sizes import poly_of
+from compiler.storage.strides import COLUMNS
 
 SMALL_SEGMENT = 32
 """Maximum size of segments reduced or scanned by one thread each."""
@@ -96,6 +101,7 @@ KERNELS = Pass(
         TILED,
         LARGE_TILES,
         STENCILS,
+        WIDE,
         SQUARES,
         FITTED,
         FEWER,
@@ -245,9 +251,21 @@ class _Lowering:
         around = stencil(kernel, self.target, self.same.get(id(kernel)), self.known)
         found = self.ctx.commit(STENCILS, prov, around)
         if found is None:
-            return (alone,)
+            return self.wide(kernel, name, alone)
         code = stencil_code(kernel, found, self.target.threads)
         return self.by_tiles(kernel, f"{name}_stencil", code, found.axes, found.large, (alone,))
+
+    def wide(self, kernel: imp.Kernel, name: str, alone: k.Launch) -> imp.Stms:
+        """Launch a thread for several neighbouring points where there are many, else for each."""
+        prov, least = kernel.prov, self.ctx.options.limit(MANY_POINTS)
+        several = self.ctx.commit(WIDE, prov, wide_map(kernel, least))
+        if several is None:
+            return (alone,)
+        made = self.function(f"{name}_wide", several.code, kernel)
+        launch = k.Launch(made, "points", several.threads, prov=prov)
+        if several.where == TRUE:
+            return (launch,)
+        return (imp.If(several.where, (launch,), (alone,), prov),)
 
     def by_tiles(
         self,
@@ -302,6 +320,9 @@ class _Lowering:
 
     def staged(self, kernel: imp.Kernel, folds: tuple[imp.Fold, ...], name: str) -> imp.Stms:
         """Lower a fold in two or three stages; short segments get a few lanes each, or a thread."""
+        plan = None if self.ctx.options.is_off(COLUMNS) else by_columns(kernel, folds, self.target)
+        if plan is not None:
+            return self.short(kernel, name, self.columns(plan, name))
         before, behind = self.stages(kernel, name)
         stages, prov = before + behind, kernel.prov
         *outer, last = kernel.dims
@@ -316,10 +337,27 @@ class _Lowering:
             few: SE = Bin("<=", "i64", last[1], Lit(SHORT_SEGMENT, "i64"))
             lanes_each = (imp.Define(LANES, "i32", lanes, prov), launch)
             return self.by_thread(kernel, folds, name, (imp.If(few, lanes_each, stages, prov),))
+        return self.short(kernel, name, stages)
+
+    def short(self, kernel: imp.Kernel, name: str, others: imp.Stms) -> imp.Stms:
+        """Launch a thread for each segment where they are short; elsewhere `others`."""
+        *outer, last = kernel.dims
         inner = sequential(replace(kernel, dims=(last,)))
         small = replace(kernel, dims=tuple(outer), body=inner, work=imp.MapWork())
         short = Bin("<=", "i64", last[1], Lit(SMALL_SEGMENT, "i64"))
-        return (imp.If(short, (self.map(small, f"{name}_short"),), stages, kernel.prov),)
+        return (imp.If(short, (self.map(small, f"{name}_short"),), others, kernel.prov),)
+
+    def columns(self, plan: ByColumns, name: str) -> imp.Stms:
+        """Launch both stages of a reduction of columns."""
+        prov = plan.kernel.prov
+        first = self.function(f"{name}_columns", plan.first(), plan.kernel)
+        first = replace(first, threads=self.target.threads)
+        second = self.function(f"{name}_of_blocks", plan.second(), plan.kernel)
+        return (
+            *plan.host(),
+            k.Launch(first, "blocks", plan.blocks, BLOCKS, prov),
+            k.Launch(second, "points", plan.segments, prov=prov),
+        )
 
     def by_thread(
         self, kernel: imp.Kernel, folds: tuple[imp.Fold, ...], name: str, others: imp.Stms
@@ -375,7 +413,10 @@ class _Lowering:
             every = product([size for _, size in kernel.dims])
             out += [k.Part(cell, prim, every, prov=prov) for cell, prim in points.cells]
         first = points.first if points else None
-        out.append(launch("first", first_stage(kernel, folds, tile, first)))
+        wide = None
+        if not ordered(folds):
+            wide = self.ctx.commit(WIDE, prov, wide_fold(kernel, folds))
+        out.append(launch("first", first_stage(kernel, folds, tile, first, wide)))
         out.append(launch("second", second_stage(kernel, folds, tile, plan), ""))
         out += [k.Fetch(name_, prim, result_cell(name_), ZERO, prov) for name_, prim in cells]
         if not scan:

@@ -171,7 +171,8 @@ def _of_indices(stm: k.Indices) -> tuple[SE, ...]:
 
 
 _INDICES: Mapping[type, Callable[[Any], tuple[SE, ...]]] = {
-    **dict.fromkeys((imp.Load, imp.Store, k.Fetch, k.Atomic, k.Exchange, k.Locked), _at),
+    **dict.fromkeys((imp.Load, imp.Store, k.Fetch, k.Loads, k.Stores), _at),
+    **dict.fromkeys((k.Atomic, k.Exchange, k.Locked), _at),
     **dict.fromkeys((k.Ticket, k.Publish, k.Await), _at),
     imp.For: lambda stm: (stm.bound,),
     imp.If: lambda stm: (stm.cond,) if is_of_tile(stm.cond) else (),
@@ -253,6 +254,9 @@ class _Bounds:
                     self.bind(stm.name, self.index(stm.name, stm.value))
             case imp.Declare() | imp.Load() | imp.Alloc() | k.Exchange() | k.Await():
                 self.bind(stm.name, None)
+            case k.Loads():
+                for name in stm.names:
+                    self.bind(name, None)
             case imp.For():
                 self.bind(stm.index, bounds[0])
             case k.Exit(Bin(">=", "i64", Var(name), limit)):

@@ -6,7 +6,7 @@ Grammar, one line per form. `verify.py` says what a program is, `semantics` what
     host   ::= a statement of IMP, but no kernel | launch | ranges | part | zeros | fetch
     kernel ::= name(param..) = thread..
     thread ::= define | declare | assign | alloc | load | store | if | for | while | assert
-             | fetch | indices | stride | scope | exit | barrier | shuffle
+             | fetch | loads | stores | indices | stride | scope | exit | barrier | shuffle
              | atomic | exchange | locked | ticket | publish | await
 
 Every thread of every block runs a kernel's statements. THREAD is its number in its block, BLOCK the
@@ -72,6 +72,61 @@ class Fetch(Stm):
     block: Name
     at: SE
     prov: Prov = ()
+
+
+@KERNELS.node(
+    "wide ({*names: prims}) = {block}[{at:index}]",
+    binds={"names": "scalar prims"},
+    parts="binds:names reads:block se:at",
+    method="loads",
+)
+@dataclass(frozen=True, slots=True)
+class Loads(Stm):
+    """Load neighbouring cells of a block, from cell `at` on.
+
+    One access where the first cell is aligned to the bytes of all, else one for each.
+    """
+
+    names: tuple[Name, ...]
+    prims: tuple[Prim, ...]
+    block: Name
+    at: SE
+    prov: Prov = ()
+
+    @property
+    def prim(self) -> Prim:
+        """The type of each."""
+        return self.prims[0]
+
+    @property
+    def number(self) -> int:
+        """How many there are."""
+        return len(self.names)
+
+
+@KERNELS.node(
+    "wide {block}[{at:index}] <- ({values})",
+    finds={"prim": "element block"},
+    parts="writes:block se:at ses:values",
+    method="stores",
+)
+@dataclass(frozen=True, slots=True)
+class Stores(Stm):
+    """Store to neighbouring cells of a block, from cell `at` on.
+
+    One access where the first cell is aligned to the bytes of all, else one for each.
+    """
+
+    block: Name
+    prim: Prim
+    at: SE
+    values: tuple[SE, ...]
+    prov: Prov = ()
+
+    @property
+    def number(self) -> int:
+        """How many there are."""
+        return len(self.values)
 
 
 @KERNELS.node(

@@ -48,7 +48,7 @@ class Touched(StmParts):
     def writes(self, name: Name, node: object) -> None:
         """Record a write, or an update."""
         self.written.add(name)
-        if not isinstance(node, imp.Store | imp.Copy):
+        if not isinstance(node, imp.Store | imp.Copy | k.Stores):
             self.read.add(name)
 
     def lock(self, name: Name, node: object) -> None:

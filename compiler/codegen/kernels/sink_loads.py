@@ -46,7 +46,7 @@ SUNK = Rule("kernels/sunk", "A kernel loads what only one branch needs in that b
 _CALM = frozenset(
     (
         *(imp.Define, imp.Declare, imp.Assign, imp.Load, imp.Assert, imp.Apply),
-        *(imp.If, imp.For, imp.While, k.Fetch, k.Indices, k.Stride, k.Scope, k.Exit),
+        *(imp.If, imp.For, imp.While, k.Fetch, k.Loads, k.Indices, k.Stride, k.Scope, k.Exit),
     )
 )
 """Statements that neither write memory nor synchronise."""

@@ -126,6 +126,24 @@ class _Checker(ImpChecker):
         self.cell(s.block, s.prim, s.at)
         self.unset.discard(s.name)
 
+    def loads(self, s: k.Loads) -> None:
+        self.neighbours(s, len(s.names))
+        self.must(set(s.prims) == {s.prim}, "neighbouring cells have one type")
+        for name in s.names:
+            self.bind(name, Scalar(s.prim))
+
+    def stores(self, s: k.Stores) -> None:
+        self.neighbours(s, len(s.values))
+        for value in s.values:
+            self.scalar(value, s.prim, "what is stored")
+
+    def neighbours(self, s: k.Loads | k.Stores, number: int) -> None:
+        """Check an access to neighbouring cells."""
+        self.cell(s.block, s.prim, s.at)
+        self.must(self.types.get(s.block) == Mem(s.prim), f"`{s.block}` is not the device's")
+        size = number * BYTES[s.prim]
+        self.must(size in (2, 4, 8, 16), f"{size} bytes are no access")
+
     def indices(self, s: k.Indices) -> None:
         self.scalar(s.flat, "i64", "a number")
         for _, size in s.dims[1:]:
@@ -228,9 +246,10 @@ class _Divergence:
         match stm:
             case imp.Define(name, _, value):
                 self.assign(name, self.differs(value))
-            case imp.Apply(names, _, _, args):
-                for name in names:
-                    self.assign(name, self.differs(*args))
+            case imp.Apply() | k.Loads():
+                read = stm.args if isinstance(stm, imp.Apply) else (stm.at,)
+                for name in stm.names:
+                    self.assign(name, self.differs(*read))
             case imp.Declare(name, _, value) | imp.Assign(name, value):
                 if not isinstance(value, str):
                     self.assign(name, apart or (value is not None and self.differs(value)))

@@ -618,13 +618,17 @@ void access(void *p, int size, bool writes, bool atomic, bool is_volatile, void 
         }
         if (both) meet(at, size, where);
     } else {
-        size_t cell = (at - memory->base) / memory->size;
-        if ((!writes || atomic) && !memory->written[cell])
-            problem("a cell is read that nothing has written", where);
-        if (writes) memory->written[cell] = true;
-        Cell &touched = memory->cells[cell];
-        if (visit(touched, launch, writes, atomic, lock, where)) meet(at, size, where);
-        if (lock == ATOMIC) publish(touched, writes);
+        if ((uintptr_t)at % size) problem("what is touched at once lies at no multiple of its bytes", where);
+        size_t first = (at - memory->base) / memory->size;
+        size_t behind = std::max<size_t>(first + 1, (at + size - memory->base) / memory->size);
+        for (size_t cell = first; cell < behind; cell++) {
+            if ((!writes || atomic) && !memory->written[cell])
+                problem("a cell is read that nothing has written", where);
+            if (writes) memory->written[cell] = true;
+            Cell &touched = memory->cells[cell];
+            if (visit(touched, launch, writes, atomic, lock, where)) meet(at, size, where);
+            if (lock == ATOMIC) publish(touched, writes);
+        }
     }
     if (!recording) return;
     Site &site = sites[where];
