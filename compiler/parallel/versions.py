@@ -27,7 +27,6 @@ from compiler.ir.slices import selected
 from compiler.ir.types import as_operand, shape_of
 from compiler.parallel import nest
 from compiler.parallel.attributes import version_directives
-from compiler.storage.strides import COLUMNS
 
 VERSIONS = Rule(
     "flatten/versions", "Makes versions that use more or less of the parallelism, by a threshold."
@@ -39,6 +38,12 @@ WHOLE_ROWS = Rule(
     "flatten/whole-rows",
     "Rows that lie together, are folded and gone through again have no GPU thread each by default.",
 )
+
+COLUMNS = Rule(
+    "coalesce/columns",
+    "Columns that lie row by row are reduced so: neighbouring threads take neighbouring ones.",
+)
+"""Of the pass that orders arrays (`storage/coalesce.py`); no version with blocks is needed then."""
 
 NEVER = 1 << 40
 """A threshold above any device's memory in elements."""
@@ -166,7 +171,7 @@ class _Sizes:
     for_warps: bool = False
     """True for one reduction or scan, for which a warp suffices while it is short."""
     for_columns: bool = False
-    """Whether all is one reduction of what lies in columns, which blocks share as it lies."""
+    """True for one reduction of columns, which several blocks share."""
 
 
 @dataclass(frozen=True, slots=True)

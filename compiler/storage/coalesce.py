@@ -28,9 +28,9 @@ from compiler.ir.sizes import poly_of, se_of
 from compiler.ir.slices import dim_index, selected, sliced_poly
 from compiler.ir.source_names import Spelling
 from compiler.ir.walk import NESTED, all_stms, count_uses, free, map_stms
+from compiler.parallel.versions import COLUMNS
 from compiler.storage.strided_rows import Relaid
 from compiler.storage.strides import (
-    COLUMNS,
     Flat,
     Read,
     are_columns,

@@ -13,17 +13,12 @@ from compiler.algebra.poly import Poly
 from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import BYTES
-from compiler.base.rules import Rule
 from compiler.ir import nodes as ir
 from compiler.ir.sizes import poly_of
 from compiler.ir.walk import all_stms, children, count_uses, stms_of
 
 WARP = 32
 """Threads per warp, and also bytes per sector."""
-COLUMNS = Rule(
-    "coalesce/columns",
-    "Columns that lie row by row are reduced so: neighbouring threads take neighbouring ones.",
-)
 COLUMNS_EACH = 64
 """Most bytes of all components of such a reduction."""
 

@@ -12,7 +12,7 @@ from compiler.ir.nodes import SE, Conv, Lit, Var
 
 _CAST, _ATOM = 11, 12
 SUM = 9
-"""How tightly operands of a sum bind."""
+"""Precedence of a sum."""
 
 _BITS = {
     ("to_bits", "f32"): "__float_as_uint",

@@ -39,7 +39,7 @@ from compiler.ir.sizes import poly_of
 from compiler.storage.strides import COLUMNS_EACH, lie_by_columns
 
 LANES, TILES = "columns_0", "tiles_0"
-"""How many columns a block of threads takes, and how many blocks that makes."""
+"""Columns of a thread block, and blocks across all columns."""
 LEAST = 16
 """Rows that each thread has at least, where blocks share a column."""
 LANE, GROUP, COLUMNS = (f"{OWN}{name}" for name in ("lane", "group", "columns"))

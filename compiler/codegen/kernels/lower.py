@@ -67,7 +67,7 @@ from compiler.codegen.traits import traits_of
 from compiler.ir.build import conjunction
 from compiler.ir.nodes import ONE, SE, TRUE, ZERO, Bin, Conv, Lit, Var
 from compiler.ir.sizes import poly_of
-from compiler.storage.strides import COLUMNS
+from compiler.parallel.versions import COLUMNS
 
 SMALL_SEGMENT = 32
 """Maximum size of segments reduced or scanned by one thread each."""

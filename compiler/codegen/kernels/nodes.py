@@ -100,7 +100,7 @@ class Loads(Stm):
 
     @property
     def number(self) -> int:
-        """How many there are."""
+        """Number of cells."""
         return len(self.names)
 
 
@@ -125,7 +125,7 @@ class Stores(Stm):
 
     @property
     def number(self) -> int:
-        """How many there are."""
+        """Number of cells."""
         return len(self.values)
 
 

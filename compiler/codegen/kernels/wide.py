@@ -30,7 +30,7 @@ from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.nodes import OWN, PLACE
 from compiler.codegen.kernels.threads import POINT, i64, thread_code
 from compiler.codegen.traits import reads
-from compiler.ir.nodes import SE, TRUE, ZERO, Bin, Fun, Lit, Select, Var
+from compiler.ir.nodes import ONE, SE, TRUE, ZERO, Bin, Fun, Lit, Select, Var
 from compiler.ir.sizes import poly_of, se_of
 from compiler.ir.walk import map_se, se_parts
 
@@ -205,7 +205,7 @@ def wide_map(kernel: imp.Kernel, least: int) -> Outcome[Several]:
         imp.If(
             Bin("<=", "i64", add(first, each), points),
             found.several(first, prov),
-            (k.Stride(NEXT, "i64", first, points, "+", Lit(1, "i64"), rest, prov),),
+            (k.Stride(NEXT, "i64", first, points, "+", ONE, rest, prov),),
             prov,
         ),
     )
