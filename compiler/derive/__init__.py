@@ -1,1 +1,1 @@
-"""Derivatives: the stage `ad`, which makes programs of `jvp` and `vjp`."""
+"""Derivatives: the stage `ad`, which expands `jvp` and `vjp` into programs."""

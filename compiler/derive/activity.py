@@ -1,7 +1,7 @@
-"""Which names depend smoothly on the inputs of a derivative: the others have no slope.
+"""Activity analysis: find names that depend smoothly on a derivative's inputs.
 
-What depends on an input only through comparisons, indices, sizes and the like is constant where a
-derivative exists. So is what only integer bits tell.
+A name that depends on an input only through comparisons, indices, sizes and the like is constant
+where a derivative exists. So is one that depends only through integer bits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from compiler.ir.scatters import writes
 
 
 def is_smooth(se: SE, active: set[Name]) -> bool:
-    """Whether a scalar expression depends smoothly on an active variable."""
+    """Return True if a scalar expression depends smoothly on an active variable."""
     if isinstance(se, Var):
         return se.name in active
     if isinstance(se, Lit):
@@ -32,27 +32,27 @@ class Activity:
         self.active = set(inputs)
 
     def learn(self, stms: Sequence[ir.Stm]) -> None:
-        """Add what statements bind and depends on active names; until nothing is added."""
+        """Add the active names that statements bind, until a fixed point."""
         before = -1
         while before < len(self.active):
             before = len(self.active)
             self.once(stms)
 
     def has(self, operand: Operand) -> bool:
-        """Whether an operand is active."""
+        """Return True if an operand is active."""
         if isinstance(operand, str):
             return operand in self.active
         return is_smooth(operand, self.active)
 
     def once(self, stms: Sequence[ir.Stm]) -> None:
-        """Go over statements once."""
+        """Walk statements once."""
         for stm in stms:
             flags = self._of(stm)
             pairs = zip(stm.pat, flags, strict=True)
             self.active.update(param.name for param, yes in pairs if yes)
 
     def mark(self, params: Iterable[ir.Param], values: Iterable[Operand]) -> None:
-        """Parameters stand for values."""
+        """Mark parameters whose values are active."""
         pairs = zip(params, values, strict=True)
         self.active.update(p.name for p, value in pairs if self.has(value))
 
@@ -126,7 +126,7 @@ class Activity:
         return found
 
     def operator(self, op: ir.Operator, given: Sequence[bool]) -> list[bool]:
-        """Which components of a fold are active where these of its elements are."""
+        """Return which components of a fold are active, given those of its elements."""
         width = len(op.neutral)
         both = (op.fn.params[:width], op.fn.params[width:])
         flags = [yes or self.has(n) for yes, n in zip(given, op.neutral, strict=True)]

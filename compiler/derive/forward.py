@@ -1,11 +1,11 @@
-"""Forward mode: behind each statement one more, for how its results change.
+"""Forward mode: insert behind each statement one for the tangents of its results.
 
-Each active name gets a tangent, of its own type; what is not active has none, and is zero where
-one is needed. Operations are linear in tangents, so that most array operations become the same
+Each active name gets a tangent, of its own type; an inactive name has none, and is zero where one
+is needed. Operations are linear in tangents, so that most array operations become the same
 operation on tangents. Folds run on pairs of a value and its tangent (`forward_folds.py`).
 
-Needs: statements taken apart (`normal.py`), no calls, no derivatives inside. Keeps: the statements
-themselves, so that results are what they were.
+Needs: normalised statements (`normal.py`), no calls, no derivatives inside. Keeps: the statements
+themselves, so results are unchanged.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ class Forward(Writing):
         super().__init__(ctx)
         self.active = active
         self.rules = rules
-        """What becomes of a statement, by the class of its expression."""
+        """Rules by the class of a statement's expression."""
         self.tangents: dict[Name, Operand] = {}
 
     # --- tangents --------------------------------------------------------------------------------
 
     def tangent(self, operand: Operand) -> Operand | None:
-        """How an operand changes; None: not at all."""
+        """Return the tangent of an operand; None if it is zero."""
         if isinstance(operand, str):
             return self.tangents.get(operand)
         return self.slope(operand)
 
     def slope(self, se: SE) -> SE | None:
-        """How a scalar expression changes."""
+        """Return the tangent of a scalar expression; None if it is zero."""
         if isinstance(se, Var):
             found = self.tangents.get(se.name)
             assert not isinstance(found, str)
@@ -54,7 +54,7 @@ class Forward(Writing):
         return None if isinstance(se, Lit) else self.through(se, se)
 
     def through(self, se: SE, out: SE) -> SE | None:
-        """How an operation changes, whose result is `out`."""
+        """Return the tangent of an operation with result `out`; None if it is zero."""
         result: SE | None = None
         self.check_known(se)
         for edge in edges(se, out):
@@ -65,9 +65,9 @@ class Forward(Writing):
         return result
 
     def full(self, operand: Operand, kind: Type | None = None) -> Operand:
-        """The tangent, zeros where there is none; `kind`: of an operand whose type is not known.
+        """Return the tangent, or zeros; `kind` is needed for an operand of unknown type.
 
-        A type that is known comes first: others may tell it by sizes that are not in scope here.
+        A known type takes precedence: `kind` may mention sizes that are not in scope here.
         """
         found = self.tangent(operand)
         if found is not None:
@@ -76,21 +76,21 @@ class Forward(Writing):
         return self.zero(known or kind or self.type_of(operand))
 
     def dual(self, param: Param) -> Param:
-        """A name for the tangent of what is bound here."""
+        """Make a name for the tangent of a bound name."""
         own = self.fresh(param.name, param.type, END)
         own = Param(own.name, own.type, param.unique)
         self.tangents[param.name] = as_operand(own)
         return own
 
     def duals(self, params: Sequence[Param]) -> tuple[Param, ...]:
-        """Names for the tangents of those that are active."""
+        """Make names for the tangents of active names."""
         self.learn(params)
         return tuple(self.dual(p) for p in params if p.name in self.active)
 
     # --- bodies ----------------------------------------------------------------------------------
 
     def all(self, stms: Sequence[ir.Stm]) -> None:
-        """Statements, each with its tangent behind it."""
+        """Append statements, each followed by its tangents."""
         for stm in stms:
             self.prov = stm.prov
             self.learn(stm.pat)
@@ -103,7 +103,7 @@ class Forward(Writing):
                 self.stms.append(stm)
 
     def body(self, body: ir.Body, wanted: Sequence[bool], kinds: Sequence[Type]) -> ir.Body:
-        """A body with the tangents of the wanted results behind them."""
+        """Differentiate a body; the tangents of the wanted results follow its results."""
         outer = self.open()
         self.all(body.stms)
         triples = zip(body.results, wanted, kinds, strict=True)
@@ -111,17 +111,17 @@ class Forward(Writing):
         return self.close(outer, (*body.results, *slopes))
 
     def fn(self, fn: ir.Lambda, wanted: Sequence[bool], extra: Sequence[Param]) -> ir.Lambda:
-        """A lambda with tangents of parameters behind these, and of the wanted results."""
+        """Differentiate a lambda; tangents of parameters and wanted results follow these."""
         body = self.body(fn.body, wanted, fn.returns)
         more = [kind for kind, yes in zip(fn.returns, wanted, strict=True) if yes]
         return ir.Lambda((*fn.params, *extra), body, (*fn.returns, *more))
 
     def flags(self, pat: Sequence[Param]) -> list[bool]:
-        """Which of some names are active."""
+        """Return for each name whether it is active."""
         return [p.name in self.active for p in pat]
 
     def over(self, fn: ir.Lambda, arrays: Sequence[Name]) -> tuple[list[Param], list[Name]]:
-        """Parameters and arrays for the tangents of what a lambda goes over."""
+        """Return parameters and arrays for the tangents of a lambda's rows."""
         self.learn(fn.params)
         params: list[Param] = []
         given: list[Name] = []
@@ -141,7 +141,7 @@ RULES: dict[type, Rule] = {}
 
 @handles(RULES, *ir.SE_NODES)
 def _scalar(f: Forward, stm: ir.Stm, exp: SE) -> None:
-    """A sum of products of partial derivatives and tangents."""
+    """Append the sum of products of partial derivatives and tangents."""
     f.stms.append(stm)
     (param,) = stm.pat
     out = Var(param.name, prim_type(param.type))
@@ -151,7 +151,7 @@ def _scalar(f: Forward, stm: ir.Stm, exp: SE) -> None:
 
 
 def _same(f: Forward, stm: ir.Stm, exp: Any, array: Name, change: Callable[[Name], ir.Exp]) -> None:
-    """The same operation on the tangent of an array."""
+    """Append the statement, and the same operation on the array's tangent."""
     f.stms.append(stm)
     slope = f.tangents.get(array)
     if slope is not None:

@@ -19,7 +19,7 @@ RULES: dict[type, forward.Rule] = {**forward.RULES}
 
 
 def _pairs(f: Forward, op: ir.Operator) -> tuple[ir.Operator, list[bool]]:
-    """An operator on values and the tangents of its active components, and which these are."""
+    """Return an operator on values and tangents, and flags of its active components."""
     width = len(op.neutral)
     left, right = op.fn.params[:width], op.fn.params[width:]
     wanted = f.flags(left)
@@ -33,7 +33,7 @@ def _pairs(f: Forward, op: ir.Operator) -> tuple[ir.Operator, list[bool]]:
 
 
 def _adds(fn: ir.Lambda) -> bool:
-    """Whether an operator only adds: then its tangents may change places as well."""
+    """Return True if an operator only adds: then it commutes on tangents too."""
     exps = [stm.exp for stm in fn.body.stms] + [
         r for r in fn.body.results if not isinstance(r, str)
     ]
@@ -44,7 +44,7 @@ def _adds(fn: ir.Lambda) -> bool:
 def _results(
     f: Forward, fn: ir.Lambda, groups: Sequence[Sequence[bool]], rest: Sequence[bool]
 ) -> tuple[ir.Body, tuple[Type, ...]]:
-    """A lambda's body, whose results come in groups, each with the wanted tangents behind it."""
+    """Return a lambda's body; each group of results is followed by its wanted tangents."""
     outer = f.open()
     f.all(fn.body.stms)
     results: list[Operand] = []
@@ -59,7 +59,7 @@ def _results(
 
 
 def _pattern(f: Forward, pat: Sequence[Param], groups: Sequence[Sequence[bool]]) -> list[Param]:
-    """The pattern, in the same order."""
+    """Return the pattern in the order of `_results`."""
     found: list[Param] = []
     at = 0
     for wanted in groups:
@@ -71,7 +71,7 @@ def _pattern(f: Forward, pat: Sequence[Param], groups: Sequence[Sequence[bool]])
 
 @handles(RULES, ir.Reduce, ir.Scan)
 def _fold(f: Forward, stm: ir.Stm, exp: ir.Reduce | ir.Scan) -> None:
-    """(reduce op ne xs)' folds pairs of values and tangents."""
+    """Fold pairs of values and tangents."""
     extra, slopes = f.over(exp.fn, exp.arrays)
     made = [_pairs(f, op) for op in exp.ops]
     groups = [wanted for _, wanted in made]
@@ -85,7 +85,7 @@ def _fold(f: Forward, stm: ir.Stm, exp: ir.Reduce | ir.Scan) -> None:
 
 @handles(RULES, ir.Hist)
 def _hist(f: Forward, stm: ir.Stm, exp: ir.Hist) -> None:
-    """A histogram of values has one of tangents beside it, by the operator on both."""
+    """Extend a histogram by tangents, with the operator on both."""
     dests = [[f.full(d) for d in one.dests] for one in exp.ops]
     extra, slopes = f.over(exp.fn, exp.arrays)
     groups: list[list[bool]] = []
@@ -105,7 +105,7 @@ def _hist(f: Forward, stm: ir.Stm, exp: ir.Hist) -> None:
 
 @handles(RULES, ir.Scatter)
 def _scatter(f: Forward, stm: ir.Stm, exp: ir.Scatter) -> None:
-    """Tangents are written where values are."""
+    """Write tangents where values are written."""
     wanted = f.flags(stm.pat[: len(exp.dests)])
     dests: list[ir.Dest] = []
     for dest, yes in zip(exp.dests, wanted, strict=True):
@@ -139,7 +139,7 @@ def _scatter(f: Forward, stm: ir.Stm, exp: ir.Scatter) -> None:
 
 @handles(RULES, ir.Stream)
 def _stream(f: Forward, stm: ir.Stm, exp: ir.Stream) -> None:
-    """An accumulator has one of tangents beside it, to which the same is done."""
+    """Extend an accumulator by one of tangents."""
     wanted = f.flags(stm.pat)
     more: list[Name] = []
     for dest, yes in zip(exp.dests, wanted, strict=True):
@@ -157,7 +157,7 @@ def _stream(f: Forward, stm: ir.Stm, exp: ir.Stream) -> None:
 
 @handles(RULES, ir.Push)
 def _push(f: Forward, stm: ir.Stm, exp: ir.Push) -> None:
-    """What is pushed has its tangent beside it."""
+    """Push the tangents beside the values."""
     wanted = [d in f.active for d in exp.dests]
     if not any(wanted):
         f.stms.append(stm)

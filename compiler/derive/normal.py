@@ -1,7 +1,7 @@
-"""Scalar expressions taken apart: each operation on active numbers gets a statement of its own.
+"""Normalise scalar expressions: each operation on active numbers gets its own statement.
 
-So a rule for an operation sees names and literals, and what it computes once is not written again
-in the slopes of what is around it. Needs: the active names. Keeps: results and failures.
+So a rule for an operation sees names and literals, and its result is not recomputed in the slopes
+of surrounding operations. Needs: the active names. Keeps: results and failures.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from compiler.ir.walk import Rewrite, map_subexpressions, rewrite
 
 
 class Normal:
-    """The statements of one body, taken apart."""
+    """Normalises the statements of one body."""
 
     def __init__(self, ctx: Ctx, activity: Activity, prov: Prov = ()) -> None:
         self.ctx = ctx
@@ -30,7 +30,7 @@ class Normal:
         self.stms: list[ir.Stm] = []
 
     def body(self, body: ir.Body) -> ir.Body:
-        """A body whose active results are names and literals."""
+        """Normalise a body, whose active results become names and literals."""
         inner = Normal(self.ctx, self.activity, self.prov)
         inner.all(body.stms)
         inner.prov = body.prov or inner.prov
@@ -38,18 +38,18 @@ class Normal:
         return ir.Body(tuple(inner.stms), results, body.prov)
 
     def fn(self, fn: ir.Lambda) -> ir.Lambda:
-        """The same for a lambda."""
+        """Normalise a lambda."""
         return ir.Lambda(fn.params, self.body(fn.body), fn.returns)
 
     def all(self, stms: Sequence[ir.Stm]) -> None:
-        """Append statements."""
+        """Append normalised statements."""
         for stm in stms:
             self.prov = stm.prov
             exp = self.exp(stm.exp)
             self.stms.append(stm if exp is stm.exp else ir.Stm(stm.pat, exp, stm.prov))
 
     def exp(self, exp: ir.Exp) -> ir.Exp:
-        """An expression whose active parts are names and literals."""
+        """Normalise an expression, whose active parts become names and literals."""
         match exp:
             case ir.Replicate(shape, value):
                 return ir.Replicate(shape, self.operand(value))
@@ -78,22 +78,22 @@ class Normal:
         return self.taken_apart(exp) if isinstance(exp, ir.SE_NODES) else exp
 
     def operator(self, op: ir.Operator) -> ir.Operator:
-        """The same for an operator."""
+        """Normalise an operator."""
         neutral = tuple(map(self.operand, op.neutral))
         return ir.Operator(self.fn(op.fn), neutral, op.commutative)
 
     def operand(self, operand: Operand) -> Operand:
-        """An operand: a name or a literal, if it is active."""
+        """Normalise an operand: an active one becomes a name or a literal."""
         return operand if isinstance(operand, str) else self.atom(operand)
 
     def atom(self, se: SE) -> SE:
-        """A scalar expression under a name, if it is active."""
+        """Name a scalar expression if it is active."""
         if isinstance(se, Lit | Var) or not self.activity.has(se):
             return se
         return self.named(self.taken_apart(se), active=True)
 
     def taken_apart(self, se: SE) -> SE:
-        """An active expression as one operation on names and literals."""
+        """Reduce an active expression to one operation on names and literals."""
         if isinstance(se, Lit | Var) or not self.activity.has(se):
             return se
         if not cannot_fail(se):
@@ -103,14 +103,14 @@ class Normal:
         return map_subexpressions(se, self.part)
 
     def part(self, se: SE) -> SE:
-        """A part of an operation, under a name."""
+        """Name a part of an operation."""
         if isinstance(se, Lit | Var):
             return se
         active = self.activity.has(se)
         return self.named(self.taken_apart(se) if active else se, active)
 
     def named(self, se: SE, active: bool) -> SE:
-        """A name for an expression."""
+        """Bind an expression to a new name."""
         name: Name = self.ctx.fresh("t")
         prim = prim_of(se)
         self.stms.append(ir.Stm((ir.Param(name, ir.Scalar(prim)),), se, self.prov))

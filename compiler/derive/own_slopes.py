@@ -1,6 +1,6 @@
-"""Functions that bring their own reverse mode, `with_vjp`.
+"""Functions with a custom reverse mode, `with_vjp`.
 
-Reverse mode runs the function as it is and asks its `back` for adjoints. Everything else, forward
+Reverse mode runs the function unchanged and calls its `back` for adjoints. Everything else, forward
 mode as well, sees only the function.
 """
 
@@ -27,12 +27,12 @@ OWN = Rule(
 
 
 def has_own(stms: Sequence[ir.Stm]) -> bool:
-    """Whether a function in statements brings its own reverse mode."""
+    """Return True if statements hold a function with a custom reverse mode."""
     return any(isinstance(stm.exp, ir.WithVjp) for stm in all_stms(stms))
 
 
 def without_own(stms: tuple[ir.Stm, ...], ctx: Ctx) -> tuple[ir.Stm, ...]:
-    """Statements with the functions alone."""
+    """Replace functions with a custom reverse mode by the functions alone."""
 
     def plain(stms: tuple[ir.Stm, ...]) -> tuple[ir.Stm, ...]:
         found: list[ir.Stm] = []
@@ -47,7 +47,7 @@ def without_own(stms: tuple[ir.Stm, ...], ctx: Ctx) -> tuple[ir.Stm, ...]:
 
 
 def opened(stm: ir.Stm, exp: ir.WithVjp, ctx: Ctx) -> list[ir.Stm]:
-    """The function's statements in its place."""
+    """Inline the function in its place."""
     stms, results = applied(exp.fn, exp.args, ctx, stm.prov)
     ends = zip(stm.pat, results, strict=True)
     return [*stms, *(ir.Stm((p,), as_exp(r, p.type), stm.prov) for p, r in ends)]
@@ -56,7 +56,7 @@ def opened(stm: ir.Stm, exp: ir.WithVjp, ctx: Ctx) -> list[ir.Stm]:
 def applied(
     fn: ir.Lambda, args: Sequence[Operand], ctx: Ctx, prov: Prov
 ) -> tuple[list[ir.Stm], tuple[Operand, ...]]:
-    """A function's statements for these arguments, and its results."""
+    """Inline a function for these arguments; return its statements and results."""
     first: list[ir.Stm] = []
     names: dict[str, Operand] = {}
     for param, arg in zip(fn.params, args, strict=True):
@@ -70,7 +70,7 @@ def applied(
 
 
 def as_exp(result: Operand, kind: Type) -> ir.Exp:
-    """A result under another name: an array as a view of all of it."""
+    """Return an expression for a result under another name: an array as a view."""
     if not isinstance(result, str):
         return result
     assert isinstance(kind, ir.Array)

@@ -1,9 +1,9 @@
-"""How each scalar operation hands derivatives on: its partial derivatives, as expressions.
+"""Partial derivatives of scalar operations, as expressions.
 
-An `ToPart` leads from an operation to one of its parts. A tangent goes forward along it, an adjoint
+A `ToPart` is the edge from an operation to one operand. A tangent goes forward along it, an adjoint
 back; for most operations both are products with the partial derivative. Equations are those of
-Futhark where these are right: `min` and `max` go to the left operand at ties, `x ** y` has no slope
-at 0 for powers below 1, and what depends on the bits of a number does so as the bits of the slope.
+Futhark where these are right: `min` and `max` take the left operand at ties, `x ** y` has no slope
+at 0 for powers below 1, and functions of a number's bits apply to the bits of the slope.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Linear = Callable[[SE], SE]
 
 
 class ToPart(NamedTuple):
-    """From an operation to one of its parts."""
+    """The edge from an operation to one of its operands."""
 
     part: SE
     forward: Linear
@@ -29,12 +29,12 @@ class ToPart(NamedTuple):
 
 
 def zero(prim: Prim) -> Lit:
-    """The slope of what depends on nothing."""
+    """Return the zero slope."""
     return number(0, prim)
 
 
 def number(value: float, prim: Prim) -> Lit:
-    """A literal of a type, rounded to it."""
+    """Return a literal of a type, rounded to it."""
     if prim == "bool":
         return Lit(bool(value), prim)
     if prim not in FLOATS:
@@ -43,7 +43,7 @@ def number(value: float, prim: Prim) -> Lit:
 
 
 def total(prim: Prim, a: SE, b: SE) -> SE:
-    """The sum of two slopes."""
+    """Add two slopes."""
     if isinstance(a, Lit) and not a.value:
         return b
     if isinstance(b, Lit) and not b.value:
@@ -52,7 +52,7 @@ def total(prim: Prim, a: SE, b: SE) -> SE:
 
 
 def edges(se: SE, out: SE) -> list[ToPart]:
-    """To all parts of an operation on which its result, which is `out`, depends smoothly."""
+    """Return the edges to all operands on which the result `out` depends smoothly."""
     match se:
         case Bin(op, at, a, b):
             found = _BIN.get(op)
@@ -79,10 +79,10 @@ def edges(se: SE, out: SE) -> list[ToPart]:
 
 
 UNKNOWN = ("gamma", "lgamma")
-"""Functions whose derivatives are no functions of the language: who comes to one refuses it."""
+"""Functions whose derivatives the language cannot express: deriving them is refused."""
 
 Partial = SE | Linear | None
-"""A factor; a function of the slope; or nothing at all."""
+"""A factor; a function of the slope; or None."""
 
 
 def _edges(at: Prim, parts: Sequence[SE], partials: Sequence[Partial]) -> list[ToPart]:
@@ -104,7 +104,7 @@ def _itself(t: SE) -> SE:
 
 
 class _Of(NamedTuple):
-    """The arithmetic of a type."""
+    """Arithmetic of a type."""
 
     at: Prim
 
@@ -133,7 +133,7 @@ class _Of(NamedTuple):
         return self.lit(a) if isinstance(a, float | int) else a
 
     def choose(self, cond: SE) -> Linear:
-        """The slope where a condition holds, else none."""
+        """Return the function that keeps the slope where a condition holds, else gives zero."""
         return lambda t: Select(cond, t, self.lit(0))
 
     @property
@@ -212,7 +212,7 @@ _BIN: dict[str, Callable[[_Of, SE, SE, SE], Partials]] = {
     "&&": lambda of, x, y, out: (y, x),
     "||": lambda of, x, y, out: (_itself, lambda t: FALSE),
 }
-"""By both operands; what is not here has none."""
+"""Partial derivatives by both operands; operators that are missing here have none."""
 
 
 # --- functions -------------------------------------------------------------------------------
@@ -293,7 +293,7 @@ _FUN: dict[str, Callable[..., Sequence[Partial]]] = {
     "mad": lambda of, a, b, c, out: (b, a, _itself),
     "ldexp": lambda of, x, n, out: (of.fun("ldexp", of.lit(1), n), None),
 }
-"""By all arguments; what is not here is constant between its jumps."""
+"""Partial derivatives by all arguments; functions that are missing here are piecewise constant."""
 
 
 def _bell(of: _Of, x: SE, height: float) -> SE:

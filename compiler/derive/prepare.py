@@ -1,8 +1,7 @@
-"""The function that is derived, as a function of its own: without calls, and simplified.
+"""Prepare a function for derivation: make it closed, inline calls, and simplify.
 
-What it needs of what is around it are its first parameters, under the names that these have there.
-So what is made of its body can stand in the place of the derivative. Code of a few operations is
-derived to less code than the same with everything in it that the author wrote for readers.
+Its free names become its first parameters, under the same names. So its derived body can replace
+the derivative. Simplified code is derived to less code.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ NAME = "derived"
 def closed(
     name: Name, fn: ir.Lambda, types: Mapping[Name, Type], prov: Prov, more: Iterable[Param] = ()
 ) -> Function:
-    """A lambda as a function; `types` are those of the names around it."""
+    """Turn a lambda into a function; `types` are those of its free names."""
     around = free(fn) | {n for p in more for n in free((p,))}
     own = {p.name for p in fn.params} | {p.name for p in more}
     outer = sorted(around - own)
@@ -40,13 +39,13 @@ def closed(
 
 
 def without_calls(fun: Function, callees: Iterable[Function], ctx: Ctx) -> Function:
-    """The function with the bodies of what it calls in the place of the calls."""
+    """Inline all calls."""
     made = inline_some(Prog((*callees, fun)), ctx, lambda stm: True)
     return made.funs[-1]
 
 
 def simplified(fun: Function, ctx: Ctx) -> Function:
-    """The function without what nobody needs, constants folded."""
+    """Simplify the function: remove dead code and fold constants."""
     fun = writable(fun, ctx)
     if ctx.options.is_off(SIMPLIFY):
         return fun
@@ -54,7 +53,7 @@ def simplified(fun: Function, ctx: Ctx) -> Function:
 
 
 def writable(fun: Function, ctx: Ctx) -> Function:
-    """The function with copies of what it overwrites while it is needed."""
+    """Copy arrays that are overwritten while still needed."""
     while True:  # What overwrites a copy leaves its original to others, which may be results.
         new = copy_before_writes(fun, Definitions(), ctx)[0]
         if new.body.stms == fun.body.stms:
@@ -63,11 +62,11 @@ def writable(fun: Function, ctx: Ctx) -> Function:
 
 
 def as_lambda(fun: Function, params: int) -> ir.Lambda:
-    """The lambda of the function's last parameters."""
+    """Return the lambda of the function's last parameters."""
     returns = tuple(result.type for result in fun.results)
     return ir.Lambda(fun.params[len(fun.params) - params :], fun.body, returns)
 
 
 def with_body(fun: Function, body: ir.Body) -> Function:
-    """The same function with another body."""
+    """Replace the function's body."""
     return replace(fun, body=body)

@@ -1,16 +1,16 @@
-"""Reverse mode: behind the statements, from the last to the first, what the result owes to each.
+"""Reverse mode: behind the statements, propagate adjoints from the last to the first.
 
-An active name gets an adjoint, of its own type: the sum of what those who use it hand back. Bodies
-inside are run once more where their adjoints are computed, so that nothing of them is kept but what
-goes into a loop's iterations (`reverse_control.py`).
+An active name gets an adjoint, of its own type: the sum of the contributions of its uses. Nested
+bodies are recomputed where their adjoints are computed, so that nothing of them is kept except the
+state of a loop's iterations (`reverse_control.py`).
 
-Note [Free arrays]. What a map reads of an array around it by index is handed out as contributions,
-a place and a value for each read, and added up by one histogram where the array is bound. What is
-handed back to the whole of such an array is added up by a reduction over the map. In the scope that
-binds an array, and in its loops, places are updated at once.
+Note [Free arrays]. Reads by index of a free array of a map become contributions,
+an index and a value for each read, added up by one histogram where the array is bound. Adjoints
+of a whole free array are added up by a reduction over the map. In the scope that
+binds an array, and in its loops, elements are updated at once.
 
-Everything is written as if arrays were values; `prepare.writable` copies what is overwritten while
-it is needed. Needs: statements taken apart, folds split (`split.py`). Keeps: what they give.
+Arrays are treated as values; `prepare.writable` copies those that are overwritten while still
+needed. Needs: normalised statements, folds split (`split.py`). Keeps: their results.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Back = Callable[[], None]
 
 @dataclass(slots=True)
 class Contribution:
-    """Values to be added to parts of an array, for each point of a batch: places, and values."""
+    """Values to add to parts of an array, for each point of a batch: indices, and values."""
 
     batch: tuple[Poly, ...]
     at: tuple[Operand, ...]
@@ -46,14 +46,14 @@ class Contribution:
 
 @dataclass(slots=True)
 class AdjointScope:
-    """What is known of adjoints in a body. `own`: arrays that it may update at once."""
+    """Adjoints of a body's names. `own`: arrays whose adjoints it may update at once."""
 
     own: set[Name] | None
     adjoints: dict[Name, Operand] = field(default_factory=dict)
     parts: dict[Name, list[Contribution]] = field(default_factory=dict)
 
     def owns(self, name: Name) -> bool:
-        """Whether an array is bound here, or carried by the loop whose body this is."""
+        """Return True if an array is bound here, or carried by the loop of this body."""
         return self.own is None or name in self.own
 
 
@@ -65,18 +65,18 @@ class Reverse(Writing):
         self.activity = activity
         self.active = activity.active
         self.rules = rules
-        """How to go back over a statement, by the class of its expression."""
+        """Rules for going back over a statement, by the class of its expression."""
         self.scope = AdjointScope(None)
         self.sums: dict[Name, str] = {}
-        """The adjoints of accumulators in the streams around, by what these write to."""
+        """The adjoints of accumulators of surrounding streams, by their arrays."""
         self.inside_map = False
         self.segments: dict[Name, int] = {}
-        """How deep loops are still to be taken apart into segments, by their indices."""
+        """Remaining nesting depth of segments for loops, by their indices."""
 
     # --- going over statements -------------------------------------------------------------------
 
     def all(self, stms: Sequence[ir.Stm]) -> list[Back]:
-        """Append statements; how to go back over them."""
+        """Append statements; return the functions that go back over them."""
         found: list[Back] = []
         for stm in stms:
             self.prov = stm.prov
@@ -99,14 +99,14 @@ class Reverse(Writing):
         return run
 
     def there_and_back(self, stms: Sequence[ir.Stm], seeds: Callable[[], None]) -> None:
-        """Statements, what their results get, and the way back."""
+        """Append statements, the seeds of their results, and the way back."""
         backs = self.all(stms)
         seeds()
         for back in reversed(backs):
             back()
 
     def copied(self, node: Any) -> Any:
-        """A copy of a lambda or body, to be run once more."""
+        """Copy a lambda or body to run it again."""
         names = {old: self.ctx.fresh(old) for old in bound(node)}
         self.active.update(new for old, new in names.items() if old in self.active)
         return rename(node, self.ctx.fresh, names)
@@ -123,7 +123,7 @@ class Reverse(Writing):
             self.spread(operand, value)
 
     def spread(self, se: SE, adjoint: SE) -> None:
-        """Hand the adjoint of a scalar expression on to its parts."""
+        """Propagate the adjoint of a scalar expression to its operands."""
         if isinstance(se, Var):
             if se.name in self.active:
                 self._add(se.name, adjoint)
@@ -131,7 +131,7 @@ class Reverse(Writing):
             self.through(se, se, adjoint)
 
     def through(self, se: SE, out: SE, adjoint: SE) -> None:
-        """The same through an operation, whose result is `out`."""
+        """Propagate an adjoint through an operation with result `out`."""
         self.check_known(se)
         for edge in edges(se, out):
             if self.activity.has(edge.part):
@@ -146,7 +146,7 @@ class Reverse(Writing):
         self.scope.adjoints[name] = new
 
     def sum(self, like: Name, kind: Type, a: Operand, b: Operand) -> Operand:
-        """The sum of two slopes of a type."""
+        """Add two slopes of a type."""
         if not isinstance(a, str) and not isinstance(b, str):
             return total(prim_type(kind), a, b)
         assert isinstance(kind, ir.Array)
@@ -154,7 +154,7 @@ class Reverse(Writing):
         return self.bind(like, kind, ir.Map(kind.shape[0], fn, (str(a), str(b))), END)
 
     def fitted(self, value: Operand, like: Operand) -> Operand:
-        """An adjoint in the sizes of what it belongs to, which are the same by other names."""
+        """Reshape an adjoint to the sizes of its name, which are equal under other names."""
         kind = self.type_of(like)
         if not isinstance(value, str) or not isinstance(kind, ir.Array):
             return value
@@ -163,7 +163,7 @@ class Reverse(Writing):
         return self.bind(value, kind, ir.Reshape(kind.shape, value))
 
     def adder(self, kind: Type) -> ir.Lambda:
-        """The function that adds two slopes."""
+        """Return the function that adds two slopes."""
         a, b = (self.known(Param(self.ctx.fresh(n), kind)) for n in "ab")
         if isinstance(kind, ir.Array):
             outer = self.open()
@@ -174,7 +174,7 @@ class Reverse(Writing):
         return ir.Lambda((a, b), ir.Body((), (added,)), (kind,))
 
     def part(self, array: Name, at: tuple[SE, ...], value: Operand) -> None:
-        """Add to the adjoint of a part of an array: all of it at these first indices."""
+        """Add to the adjoint of a part of an array, selected by its first indices."""
         if array not in self.active:
             return
         if not self.scope.owns(array):
@@ -189,15 +189,15 @@ class Reverse(Writing):
         self.scope.adjoints[array] = self.updated(array, adjoint, at, new)
 
     def updated(self, like: Name, array: Name, at: Sequence[SE], value: Operand) -> Operand:
-        """An array with another part at its first indices."""
+        """Replace a part of an array, selected by its first indices."""
         kind = self.types[array]
         dims = row_dims(tuple(at), row_type(kind, len(at)))
         return self.bind(like, kind, ir.Update(array, dims, value), END)
 
     def parts(self, array: Name, more: Contribution) -> None:
-        """Add to the adjoint of many parts of an array; places outside of it are ignored.
+        """Add to the adjoints of many parts of an array; indices out of bounds are ignored.
 
-        What is one part of an array that is bound here waits: see `reverse_maps.py`.
+        A single part of an array that is bound here is deferred: see `reverse_maps.py`.
         """
         if array not in self.active:
             return
@@ -206,7 +206,7 @@ class Reverse(Writing):
             self.settle(array)
 
     def settle(self, array: Name) -> None:
-        """Add up what has been contributed to parts of an array."""
+        """Add up the contributions to parts of an array."""
         for one in self.scope.parts.pop(array, []):
             self.scope.adjoints[array] = self._with(array, one)
 
@@ -236,52 +236,52 @@ class Reverse(Writing):
         )
 
     def identity(self, kinds: Sequence[Type]) -> ir.Lambda:
-        """The function that gives what it is given."""
+        """Return the identity function."""
         params = tuple(self.known(Param(self.ctx.fresh("x"), kind)) for kind in kinds)
         return ir.Lambda(params, ir.Body((), tuple(map(as_operand, params))), tuple(kinds))
 
     def adjoint(self, name: Name) -> Operand | None:
-        """The adjoint of a name that nobody gives anything any more; None: it is zero."""
+        """Return the final adjoint of a name; None if it is zero."""
         self.settle(name)
         return self.scope.adjoints.get(name)
 
     def whole(self, name: Name) -> Operand:
-        """The adjoint so far, zeros if there is none."""
+        """Return the adjoint so far, or zeros."""
         found = self.scope.adjoints.get(name)
         if found is None:
             found = self.scope.adjoints[name] = self.zero(self.types[name], f"{name}")
         return found
 
     def full(self, name: Name) -> Operand:
-        """The adjoint, zeros if there is none."""
+        """Return the final adjoint, or zeros."""
         self.settle(name)
         return self.whole(name)
 
     # --- bodies inside -------------------------------------------------------------------------
 
     def free_active(self, node: object) -> list[Name]:
-        """What a body uses of the active names around it, in a fixed order."""
+        """Return the active free names of a body, in a fixed order."""
         return sorted(free(node) & self.active)
 
     def inside(self, own: Iterable[Name]) -> AdjointScope:
-        """Begin a scope that owns these arrays; hand the answer to `outside`."""
+        """Begin a scope that owns these arrays; pass the result to `outside`."""
         outer, self.scope = self.scope, AdjointScope(set(own))
         return outer
 
     def outside(self, outer: AdjointScope) -> AdjointScope:
-        """End a scope; what was in it."""
+        """End a scope and return it."""
         inner, self.scope = self.scope, outer
         return inner
 
 
 def pushes(stm: ir.Stm) -> bool:
-    """Whether a branch or loop writes to an accumulator around it."""
+    """Return True if a branch or loop pushes to an accumulator around it."""
     nested = isinstance(stm.exp, ir.If | ir.Loop)
     return nested and any(isinstance(inner.exp, ir.Push) for inner in all_stms((stm,)))
 
 
 def quiet(stms: Sequence[ir.Stm]) -> tuple[ir.Stm, ...]:
-    """Statements without what they write to accumulators around them."""
+    """Remove pushes to outer accumulators from statements."""
     return tuple(
         ir.Stm(stm.pat, map_stms(stm.exp, quiet), stm.prov) if pushes(stm) else stm
         for stm in stms
@@ -290,7 +290,7 @@ def quiet(stms: Sequence[ir.Stm]) -> tuple[ir.Stm, ...]:
 
 
 ALWAYS = (ir.Push, ir.Stream, ir.Call, ir.Apply)
-"""What has a rule even where it binds nothing that is active."""
+"""Expressions with a rule even if they bind no active name."""
 
 
 def _product(sizes: Iterable[Poly]) -> Poly:
@@ -304,7 +304,7 @@ def _product(sizes: Iterable[Poly]) -> Poly:
 
 
 def scalar(r: Reverse, stm: ir.Stm, exp: SE) -> Back:
-    """Each part gets the product of the adjoint and its partial derivative."""
+    """Give each operand the product of the adjoint and its partial derivative."""
     r.stms.append(stm)
     (param,) = stm.pat
 
@@ -322,7 +322,7 @@ def scalar(r: Reverse, stm: ir.Stm, exp: SE) -> Back:
 
 
 def refused(r: Reverse, stm: ir.Stm, exp: ir.Call | ir.Apply) -> Back:
-    """A function that calls itself."""
+    """Refuse a recursive function."""
     raise r.refuse(
         f"`{r.ctx.names.called(exp.fun)}` calls itself, and is derived.",
         "Write it as a `loop`.",

@@ -1,4 +1,4 @@
-"""Reverse mode of indices, slices, updates, views, and of what makes arrays."""
+"""Reverse mode of indexing, slices, updates, views, and array constructors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RULES: dict[type, Any] = {}
 
 
 def _simple(r: Reverse, stm: ir.Stm, back: Callable[[Operand], None]) -> Back:
-    """A statement that stays as it is; `back` is given the adjoint of its result."""
+    """Keep a statement; `back` gets the adjoint of its result."""
     r.stms.append(stm)
 
     def run() -> None:
@@ -65,7 +65,7 @@ def _to_slice(r: Reverse, exp: ir.Slice, adjoint: Operand) -> None:
 
 
 def _prefix(dims: tuple[ir.DimIndex, ...], shape: tuple[Poly, ...]) -> tuple[SE, ...] | None:
-    """The first indices, if the rest is whole."""
+    """Return the first indices, if all other dimensions are whole; else None."""
     at = [d.at for d in dims if isinstance(d, ir.DimFix)]
     rest = dims[len(at) :]
     if not all(isinstance(d, ir.DimFix) for d in dims[: len(at)]):
@@ -74,7 +74,7 @@ def _prefix(dims: tuple[ir.DimIndex, ...], shape: tuple[Poly, ...]) -> tuple[SE,
 
 
 def _to_lmad(r: Reverse, exp: ir.Slice, adjoint: Operand) -> None:
-    """A slice by an LMAD may have a cell many times: a histogram over its points."""
+    """Add the adjoint of a slice by an LMAD, whose cells may repeat: by a histogram."""
     if len(exp.dims) > 1:
         raise r.refuse(
             "A slice by an LMAD of an array of several dimensions is derived.",
@@ -188,7 +188,7 @@ def _count(shape: tuple[Poly, ...]) -> Poly:
 
 
 def summed(r: Reverse, array: str, width: Poly, row: Type) -> Operand:
-    """The sum of the rows of an array."""
+    """Sum the rows of an array."""
     op = ir.Operator(r.adder(row), (r.zero(row),), True)
     return r.bind("sum", row, ir.Reduce(width, (op,), r.identity((row,)), (array,)), "_adj")
 
@@ -207,7 +207,7 @@ def _array_lit(r: Reverse, stm: ir.Stm, exp: ir.ArrayLit) -> Back:
 
 
 def element(r: Reverse, array: str, at: SE, row: Type) -> Operand:
-    """An element or row of an array."""
+    """Return an element or row of an array."""
     return r.bind("x", row, row_at(array, (at,), row), "_adj")
 
 

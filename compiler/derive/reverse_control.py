@@ -1,6 +1,6 @@
-"""Reverse mode of branches, and what bodies hand out to names around them.
+"""Reverse mode of branches, and adjoints that bodies pass to free names.
 
-A branch is run once more, with its adjoints behind it.
+A branch is recomputed, with its adjoints behind it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from compiler.ir.nodes import Lit, Operand, Type, Var
 from compiler.ir.types import as_operand, row_type, with_dims
 
 OUTSIDE = Lit(-1, "i64")
-"""A place that no array has."""
+"""An index that is out of bounds in every array."""
 
 
 class Exports:
-    """What a body hands out to free names: dense adjoints, and parts of arrays."""
+    """Adjoints that a body passes to free names: dense ones, and parts of arrays."""
 
     def __init__(self, r: Reverse, scope: AdjointScope, bound_inside: set[str]) -> None:
         self.dense: dict[str, Operand] = {}
@@ -42,7 +42,7 @@ class Exports:
                 self.dense[name] = value
 
     def operands(self, r: Reverse) -> tuple[list[Operand], list[Type]]:
-        """All of it as results, with their types."""
+        """Return all of them as results, with their types."""
         values: list[Operand] = []
         kinds: list[Type] = []
         for name, value in self.dense.items():
@@ -55,7 +55,7 @@ class Exports:
         return values, kinds
 
     def blank(self, r: Reverse) -> list[Operand]:
-        """Results of a body that hands out nothing."""
+        """Return results of a body that passes nothing."""
         values: list[Operand] = [r.zero(r.types[name]) for name in self.dense]
         for name, one in self.parts:
             row = row_type(r.types[name], len(one.at))
@@ -67,7 +67,10 @@ class Exports:
         return values
 
     def receive(self, r: Reverse, values: Sequence[Operand], outer: tuple[Poly, ...] = ()) -> None:
-        """Hand on what stands around the body for these results; `outer`: it ran so often."""
+        """Add the results of a body to the adjoints outside.
+
+        `outer`: the dimensions of its repetitions.
+        """
         rest = list(values)
         for name in self.dense:
             value = rest.pop(0)
@@ -80,7 +83,7 @@ class Exports:
 
 
 def operand_of(r: Reverse, name: str) -> Operand:
-    """A name as an operand."""
+    """Return a name as an operand."""
     kind = r.types[name]
     return Var(name, kind.prim) if isinstance(kind, ir.Scalar) else name
 
@@ -91,7 +94,7 @@ def _summed(r: Reverse, array: str, width: Poly, row: Type) -> Operand:
 
 
 def inner_names(stms: Sequence[ir.Stm]) -> set[str]:
-    """What statements bind."""
+    """Return the names that statements bind."""
     return {p.name for stm in stms for p in stm.pat}
 
 
@@ -99,7 +102,7 @@ def inner_names(stms: Sequence[ir.Stm]) -> set[str]:
 
 
 def of_if(r: Reverse, stm: ir.Stm, exp: ir.If) -> Back:
-    """Adjoints go back through the branch that was taken."""
+    """Go back through the branch that was taken."""
     r.stms += quiet((stm,))
 
     def back() -> None:
@@ -139,7 +142,7 @@ def of_if(r: Reverse, stm: ir.Stm, exp: ir.If) -> Back:
 
 
 def parts_only(ex: Exports) -> Exports:
-    """What a body hands out to parts of arrays."""
+    """Return only the contributions to parts of arrays."""
     made = Exports.__new__(Exports)
     made.dense, made.parts = {}, ex.parts
     return made
@@ -148,7 +151,7 @@ def parts_only(ex: Exports) -> Exports:
 def _branch(
     r: Reverse, body: ir.Body, adjoints: Sequence[Operand | None]
 ) -> tuple[list[ir.Stm], Exports]:
-    """A branch there and back: its statements, and what it hands out."""
+    """Differentiate a branch: return its statements, and the adjoints that it passes out."""
     body = r.copied(body)
     stms, outer = r.open(), r.inside(())
 
@@ -166,7 +169,7 @@ def _branch(
 
 
 def named_parts(r: Reverse, exports: Exports) -> None:
-    """Places that are expressions under names of their own."""
+    """Bind indices that are expressions to names."""
     for _, one in exports.parts:
         one.at = tuple(a if isinstance(a, str) else r.scalar("at", a) for a in one.at)
 

@@ -1,14 +1,14 @@
-"""Reverse mode of reductions and scans, which are plain ones (`split.py`).
+"""Reverse mode of plain reductions and scans (`split.py`).
 
     reduce (+)        each element gets the adjoint of the sum
-    reduce min, max   the first element that is the result gets it
-    reduce op         what is left and right of each element comes from two scans; between them
+    reduce min, max   the first element equal to the result gets it
+    reduce op         two scans give the folds left and right of each element; between them
                       the operator is derived, for all elements at once
     scan (+)          the sum of the adjoints from each element on
     scan op           adjoints follow a linear recurrence, which is a scan from the right
 
-An operator that depends on active names around it, or is one of arrays, is applied in a loop, one
-element after the other, and the loop is derived.
+An operator with active free names, or on arrays, is applied in a loop, one element after the other,
+and the loop is derived.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from compiler.ir.types import as_operand, prim_type, row_type, shape_of, with_di
 from compiler.ir.walk import subst
 
 MOST = 4
-"""Components of a scan whose recurrence is a scan: matrices grow with the square."""
+"""Components of a scan whose recurrence is computed by a scan: matrices grow quadratically."""
 Fold = ir.Reduce | ir.Scan
 
 
 def single(op: ir.Operator) -> str:
-    """The one scalar operation on its operands that an operator is; empty if it is another one."""
+    """Return the scalar operation of an operator that is only that, or ""."""
     fn = op.fn
     if len(fn.params) != 2 or len(fn.body.results) != 1:
         return ""
@@ -105,7 +105,7 @@ def _sums(r: Reverse, stm: ir.Stm, exp: ir.Scan, adjoints: list[Operand]) -> Non
 
 
 def _turned(r: Reverse, array: str, kind: Type) -> str:
-    """An array from its end to its beginning."""
+    """Reverse an array."""
     width, *rest = shape_of(kind)
     last = ir.Bin("-", "i64", se_of(width), ONE)
     dims = (ir.DimSlice(last, width, ir.Lit(-1, "i64")), *full_slices(rest))
@@ -126,7 +126,7 @@ def _extreme(r: Reverse, stm: ir.Stm, exp: ir.Reduce, adjoints: list[Operand]) -
 
 
 def pair_of(r: Reverse, name: str, prim: Any) -> ir.Lambda:
-    """The operator `min` or `max` on values with the places that they come from."""
+    """Return the operator `min` or `max` on values paired with their indices."""
     kinds = (ir.Scalar(prim), ir.I64)
     params = [r.known(Param(r.ctx.fresh(n), k)) for n, k in zip("aibj", kinds * 2, strict=True)]
     a, i, b, j = (Var(p.name, p.type.prim) for p in params)
@@ -143,7 +143,7 @@ def pair_of(r: Reverse, name: str, prim: Any) -> ir.Lambda:
 
 
 def _reduce(r: Reverse, stm: ir.Stm, exp: ir.Reduce, adjoints: list[Operand]) -> None:
-    """x_i stands between what is left of it and what is right of it."""
+    """Derive the operator for each element between the folds left and right of it."""
     (op,) = exp.ops
     lefts = _before(r, exp.width, op, list(exp.arrays))
     kinds = [r.types[a] for a in exp.arrays]
@@ -159,7 +159,7 @@ def _reduce(r: Reverse, stm: ir.Stm, exp: ir.Reduce, adjoints: list[Operand]) ->
 
 
 def _flipped(r: Reverse, op: ir.Operator) -> ir.Operator:
-    """The operator with its operands in the other order."""
+    """Return the operator with swapped operands."""
     fn = r.copied(op.fn)
     width = len(op.neutral)
     params = (*fn.params[width:], *fn.params[:width])
@@ -167,7 +167,7 @@ def _flipped(r: Reverse, op: ir.Operator) -> ir.Operator:
 
 
 def _before(r: Reverse, width: Poly, op: ir.Operator, arrays: Sequence[str]) -> list[str]:
-    """For each element the fold of those before it."""
+    """Return for each element the fold of those before it."""
     kinds = [r.types[a] for a in arrays]
     rows = [row_type(k) for k in kinds]
     own = ir.Operator(r.copied(op.fn), op.neutral, False)
@@ -177,7 +177,7 @@ def _before(r: Reverse, width: Poly, op: ir.Operator, arrays: Sequence[str]) -> 
 
 
 def shifted(r: Reverse, width: Poly, arrays: Sequence[str], first: Sequence[Operand]) -> list[str]:
-    """Arrays one element on, with another first one; without the last."""
+    """Shift arrays by one element, with a new first one and without the last."""
     kinds = [r.types[a] for a in arrays]
     rows = [row_type(k) for k in kinds]
     index = r.known(Param(r.ctx.fresh("i"), ir.I64))
@@ -198,7 +198,7 @@ def shifted(r: Reverse, width: Poly, arrays: Sequence[str], first: Sequence[Oper
 
 
 def _between(r: Reverse, op: ir.Operator) -> ir.Lambda:
-    """(l, x, r) -> (l op x) op r, of which only x is active."""
+    """Return (l, x, r) -> (l op x) op r, of which only x is active."""
     width = len(op.neutral)
     first, second = r.copied(op.fn), r.copied(op.fn)
     left, mine = first.params[:width], first.params[width:]
@@ -214,7 +214,7 @@ def _between(r: Reverse, op: ir.Operator) -> ir.Lambda:
 
 
 def _scan(r: Reverse, stm: ir.Stm, exp: ir.Scan, adjoints: list[Operand]) -> None:
-    """How much each prefix counts follows a linear recurrence from the right."""
+    """Solve the linear recurrence of a scan's adjoints, from the right."""
     (op,) = exp.ops
     results = [p.name for p in stm.pat]
     totals = _recurrence(r, exp, results, adjoints)
@@ -227,7 +227,7 @@ def _scan(r: Reverse, stm: ir.Stm, exp: ir.Scan, adjoints: list[Operand]) -> Non
 
 
 def _only(r: Reverse, fn: ir.Lambda, params: Sequence[Param]) -> ir.Lambda:
-    """A lambda of which these parameters alone are active."""
+    """Make only these parameters of a lambda active."""
     inner = {p.name for s in fn.body.stms for p in s.pat}
     r.active.difference_update(inner, (p.name for p in fn.params))
     r.active.update(p.name for p in params)
@@ -238,7 +238,7 @@ def _only(r: Reverse, fn: ir.Lambda, params: Sequence[Param]) -> ir.Lambda:
 def _recurrence(
     r: Reverse, exp: ir.Scan, results: list[str], adjoints: list[Operand]
 ) -> list[Operand]:
-    """t_i = adj_i + J_i t_(i+1), where J_i says how the next prefix depends on this one."""
+    """Compute t_i = adj_i + J_i t_(i+1), where J_i is the Jacobian of the next prefix."""
     (op,) = exp.ops
     count = len(op.neutral)
     rows = list(op.fn.returns)
@@ -267,7 +267,7 @@ def _one(prim: Any, yes: bool) -> Any:
 
 
 def _affine(r: Reverse, rows: Sequence[Type]) -> ir.Lambda:
-    """T -> b + A t, one after the other: first (b, A), then (d, C) gives (d + C b, C A)."""
+    """Compose affine maps t -> b + A t: (b, A), then (d, C) gives (d + C b, C A)."""
     count = len(rows)
     prims = [prim_type(k) for k in rows]
     every = [*rows, *(rows[k // count] for k in range(count * count))]
@@ -296,9 +296,9 @@ def _as(value: Var, prim: Any) -> SE:
 
 
 def _jacobians(r: Reverse, exp: ir.Scan, results: list[str]) -> list[str]:
-    """How much the adjoint of each component of a prefix takes of each of the next prefix's.
+    """Return the Jacobians between consecutive prefixes, transposed, one array per component.
 
-    For the last element, which has no next one: nothing.
+    The last element, which has no next one, gets zeros.
     """
     (op,) = exp.ops
     count = len(op.neutral)
@@ -330,7 +330,7 @@ def _jacobians(r: Reverse, exp: ir.Scan, results: list[str]) -> list[str]:
 
 
 def _row(r: Reverse, op: ir.Operator, given: Sequence[Operand], m: int) -> list[Operand]:
-    """How component `m` of the operator's result depends on each left operand."""
+    """Return the derivatives of component `m` of the operator's result by each left operand."""
     count = len(op.neutral)
     fn = _only(r, r.copied(op.fn), ())
     fn = _only(r, fn, fn.params[:count])
@@ -350,7 +350,7 @@ def _row(r: Reverse, op: ir.Operator, given: Sequence[Operand], m: int) -> list[
 
 
 def _in_a_loop(r: Reverse, stm: ir.Stm, exp: Fold) -> Back:
-    """One element after the other; the loop is derived."""
+    """Turn the fold into a loop over the elements, and derive that."""
     (op,) = exp.ops
     count = len(op.neutral)
     index = r.ctx.fresh("i")
@@ -389,7 +389,7 @@ def _kept(
     stms: list[ir.Stm],
     at: SE,
 ) -> tuple[list[Param], list[Operand], list[Operand], list[Param]]:
-    """The loop of a scan writes each prefix into an array."""
+    """Extend the loop of a scan by arrays of its prefixes."""
     arrays = [Param(r.ctx.fresh(p.name), p.type, True) for p in stm.pat]
     ends: list[Operand] = []
     for p, value in zip(arrays, results, strict=True):

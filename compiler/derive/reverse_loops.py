@@ -1,15 +1,14 @@
 """Reverse mode of loops.
 
-A loop keeps what its parameters were in each iteration, its *tape* (`tapes.py`), and goes back over
-the iterations: each is run once more from there. How often a `while` loop goes round is counted
-before.
+A loop records its parameters in each iteration on a *tape* (`tapes.py`), and goes back over the
+iterations: each is recomputed from there. The iterations of a `while` loop are counted before.
 
-Note [Segments]. A long loop is gone over in segments of a stride: what its parameters are is kept
-once for each segment, its *checkpoint*, and for each iteration of one segment. That tape is the
-last segment's when the loop is over; before each other segment is gone back over, it is run once
-more from its checkpoint, and writes the tape anew. With the square root of the rounds for a stride,
-both have as many rows. Where one segment is all of the loop, nothing is run more often than
-with a whole tape: so the stride is chosen when the program runs, by the bytes of the whole tape.
+Note [Segments]. A long loop is divided into segments of a stride: its parameters are recorded
+once per segment, its *checkpoint*, and for each iteration of one segment. That tape is the
+last segment's when the loop is over; before going back over another segment, it is recomputed
+from its checkpoint, and rewrites the tape. If the stride is the square root of the iterations,
+both have as many rows. If one segment is the whole loop, nothing is recomputed more often than
+with a whole tape: so the stride is chosen at run time, by the bytes of the whole tape.
 """
 
 from __future__ import annotations
@@ -49,11 +48,11 @@ CHECKPOINTS = Rule(
     limits=(WHOLE,),
 )
 DEEPEST = 16
-"""How deep segments may have segments."""
+"""Maximal nesting of segments."""
 
 
 def of_loop(r: Reverse, stm: ir.Stm, exp: ir.Loop) -> Back:
-    """Iterations are gone back over, each from what its parameters were."""
+    """Go back over the iterations, each from its recorded parameters."""
     count, totals = tape_of.counted(r, exp)
     if isinstance(exp.form, ir.WhileLoop):
         index = r.ctx.fresh("i")
@@ -70,7 +69,7 @@ def of_loop(r: Reverse, stm: ir.Stm, exp: ir.Loop) -> Back:
 
 
 def _whole(r: Reverse, stm: ir.Stm, exp: ir.Loop, bound: SE, totals: Sequence[Poly]) -> Back:
-    """With a tape of all iterations."""
+    """Go back with a tape of all iterations."""
     rounds = poly_of(bound)
     assert rounds is not None
     form = exp.form
@@ -95,7 +94,7 @@ def _as_i64(form: ir.ForLoop) -> SE:
 def _taped(
     r: Reverse, exp: ir.Loop, tapes: Sequence[Tape], at: SE
 ) -> tuple[list[Param], tuple[ir.Stm, ...], tuple[Operand, ...]]:
-    """A loop's parameters, statements and results, which write tapes in each iteration."""
+    """Return a loop's parameters, statements and results, extended by writes to tapes."""
     own, more = tape_of.carried(r, tapes)
     outer = r.open()
     news = tape_of.write(r, own, at)
@@ -109,9 +108,9 @@ def _taped(
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """A loop that is gone back over: the names of what it gives, its rounds, and its tapes.
+    """A loop to go back over: the names of its results, its iterations, and its tapes.
 
-    `inner`: of the segments of a loop, how to go over one, and the tape that they share.
+    `inner`: for segments, how to go back over one, and their shared tape.
     """
 
     pat: Sequence[Param]
@@ -124,9 +123,9 @@ class _Way:
 
 @dataclass(frozen=True, slots=True)
 class _Inner:
-    """How to go back over a segment: its statements, what its results get, and the tape.
+    """Goes back over a segment, given its statements, seeds of its results, and the tape.
 
-    Gives what carries the tape from here on.
+    Returns the operands that carry the tape on.
     """
 
     tapes: Sequence[Tape]
@@ -135,7 +134,7 @@ class _Inner:
 
 @dataclass(slots=True)
 class _Written:
-    """The loop of adjoints, while it is written: its parameters, what they start and go on with."""
+    """The loop of adjoints under construction: its parameters, initial and next values."""
 
     params: list[Param]
     init: list[Operand]
@@ -148,7 +147,7 @@ class _Written:
 
 
 def _back_over(r: Reverse, way: _Way) -> None:
-    """The loop of adjoints, from the last iteration to the first."""
+    """Make the loop of adjoints, from the last iteration to the first."""
     exp, bound = way.exp, way.bound
     adjoints = [r.adjoint(p.name) for p in way.pat]
     if all(a is None for a in adjoints) and not pushes(ir.Stm((), exp, ())):
@@ -205,7 +204,7 @@ def _carried(
     sizes: dict[Name, Name],
     written: _Written,
 ) -> dict[Name, Operand]:
-    """Parameters for the adjoints of the active ones, by the names that these have."""
+    """Add parameters for the adjoints of active ones; return them by name."""
     found: dict[Name, Operand] = {}
     for p, old, adjoint in zip(again.params, way.pat, adjoints, strict=True):
         if p.name in r.active:
@@ -218,7 +217,7 @@ def _carried(
 def _tapes(
     r: Reverse, way: _Way, again: ir.Loop, written: _Written
 ) -> tuple[list[Tape], list[Tape]]:
-    """The loop's tapes, whose ends are parameters, and the one that its segments share."""
+    """Return the loop's tapes, with their ends as parameters, and the tape shared by segments."""
     found: list[Tape] = []
     for tape, p in zip(way.tapes, again.params, strict=True):
         end = ""
@@ -235,7 +234,7 @@ def _tapes(
 
 
 def _sizes(r: Reverse, way: _Way, again: ir.Loop, written: _Written) -> dict[Name, Name]:
-    """Parameters for the sizes that change, by the names that these have in an iteration."""
+    """Add parameters for changing sizes; return them by their names in an iteration."""
     own = varying(again.params)
     found: dict[Name, Name] = {}
     for p, old in zip(again.params, way.pat, strict=True):
@@ -249,7 +248,7 @@ def _sizes(r: Reverse, way: _Way, again: ir.Loop, written: _Written) -> dict[Nam
 def _close(
     r: Reverse, stms: list[ir.Stm], scope: AdjointScope, written: _Written, way: _Way, down: Name
 ) -> list[Operand]:
-    """Add the loop, with what it hands out to arrays around it, iteration by iteration."""
+    """Add the loop, with its contributions to outer arrays, iteration by iteration."""
     params, results = written.params, written.results
     inside = inner_names(r.stms) | {down} | {p.name for p in params}
     exports = Exports(r, scope, inside)
@@ -288,7 +287,7 @@ def _close(
 
 
 def _stride(r: Reverse, exp: ir.Loop, bound: SE) -> Callable[[ir.Stm], Back] | None:
-    """How a loop is gone over in segments; None: with one tape of all its iterations.
+    """Return how to go over a loop in segments; None for a single tape of all iterations.
 
     See Note [Segments].
     """
@@ -313,7 +312,7 @@ def _stride(r: Reverse, exp: ir.Loop, bound: SE) -> Callable[[ir.Stm], Back] | N
 
 
 def _asked(r: Reverse) -> int:
-    """The depth of `#[stripmine(depth)]`, 2 if it says none; 0 without it."""
+    """Return the depth of `#[stripmine(depth)]`, by default 2; 0 without the attribute."""
     words = r.ctx.asked(r.prov)
     if "stripmine" not in words:
         return 0
@@ -342,7 +341,7 @@ def _float(se: SE) -> SE:
 
 
 def _in_segments(r: Reverse, stm: ir.Stm, exp: ir.Loop, bound: SE, depth: int, size: Poly) -> Back:
-    """Segments of a stride, each from its checkpoint."""
+    """Go back in segments of a stride, each from its checkpoint."""
     power = ir.Bin("**", "f64", _float(bound), Lit(1 - 1 / depth if depth else 0.5, "f64"))
     root = ir.Bin("max", "i64", ONE, ir.Conv("f64", "i64", ir.Fun("ceil", "f64", (power,))))
     if depth:
@@ -380,7 +379,10 @@ def _in_segments(r: Reverse, stm: ir.Stm, exp: ir.Loop, bound: SE, depth: int, s
 
 @dataclass(frozen=True, slots=True)
 class _Nest:
-    """A loop over segments: how long one is, and the loop over its iterations, are its body."""
+    """A loop over segments.
+
+    Its body computes a segment's length and runs the loop over its iterations.
+    """
 
     outer: ir.Loop
     rounds: ir.Stm
@@ -388,7 +390,7 @@ class _Nest:
 
     @property
     def inner(self) -> ir.Loop:
-        """The loop over the iterations of a segment."""
+        """Return the loop over the iterations of a segment."""
         assert isinstance(self.segment.exp, ir.Loop)
         return self.segment.exp
 
@@ -421,7 +423,7 @@ def _nest(r: Reverse, exp: ir.Loop, bound: SE, stride: SE, segments: SE) -> _Nes
 
 
 def _like(r: Reverse, param: Param) -> Param:
-    """A parameter like another one, active as that is."""
+    """Copy a parameter, with its activity."""
     own = r.fresh(param.name, param.type)
     if param.name in r.active:
         r.active.add(own.name)
@@ -431,7 +433,7 @@ def _like(r: Reverse, param: Param) -> Param:
 def _forward(
     r: Reverse, pat: Sequence[Param], nest: _Nest, checks: Sequence[Tape], shared: Sequence[Tape]
 ) -> tuple[list[Tape], list[Tape]]:
-    """All segments: their checkpoints, and the tape of the last one."""
+    """Run all segments; record checkpoints, and the tape of the last one."""
     outer, inner = nest.outer, nest.inner
     assert isinstance(outer.form, ir.ForLoop)
     assert isinstance(inner.form, ir.ForLoop)
@@ -462,7 +464,7 @@ def _over_segment(
     tapes: Sequence[Tape],
     down: SE,
 ) -> list[Operand]:
-    """Run a segment once more, unless it is the last one, and go back over it."""
+    """Recompute a segment, unless it is the last one, and go back over it."""
     rounds, segment = stms
     r.learn((*rounds.pat, *segment.pat))
     r.stms.append(rounds)

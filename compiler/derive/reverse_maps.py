@@ -1,7 +1,7 @@
-"""Reverse mode of maps, and of functions that stand for one: the operators of folds.
+"""Reverse mode of maps, and of functions in the role of one: operators of folds.
 
-Where only one row of what a map gives has an adjoint, as behind a minimum, the function is run for
-that row once more, and gone back over there alone.
+If only one row of a map's result has an adjoint, as behind a minimum, the function is recomputed
+for that row alone.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _map(r: Reverse, stm: ir.Stm, exp: ir.Map) -> Back:
 
 
 def _only_row(r: Reverse, stm: ir.Stm, exp: ir.Map) -> SE | None:
-    """The place of the one row of the results that has an adjoint, if there is only one."""
+    """Return the index of the only row of the results with an adjoint, or None."""
     if r.ctx.options.is_off(ONE_ROW) or any(r.scope.adjoints.get(p.name) for p in stm.pat):
         return None
     parts = [one for p in stm.pat for one in r.scope.parts.get(p.name, ())]
@@ -58,7 +58,7 @@ def _only_row(r: Reverse, stm: ir.Stm, exp: ir.Map) -> SE | None:
 
 
 def _over_row(r: Reverse, stm: ir.Stm, exp: ir.Map, at: SE) -> None:
-    """Go back over one row, if there is one at that place."""
+    """Go back over one row, if it exists."""
     r.ctx.tell("applied", ONE_ROW, r.prov, "Only one row has an adjoint: it alone is derived.")
     fn: ir.Lambda = r.copied(exp.fn)
     rows = [
@@ -85,7 +85,7 @@ def over(
     arrays: Sequence[str],
     adjoints: Sequence[Operand | None],
 ) -> None:
-    """Go back over a function of the rows of arrays, where its results have these adjoints."""
+    """Go back over a function of rows, given the adjoints of its results."""
     fn = r.copied(fn)
     r.learn(fn.params)
     pairs = list(zip(fn.returns, adjoints, strict=True))

@@ -1,10 +1,10 @@
 """Reverse mode of histograms, scatters and accumulators.
 
-hist (+)          each value gets the adjoint of its bin, the destination all of it
-hist min, max     the value that stays in a bin gets the bin's adjoint
-hist op           one value after the other, with what was in its bin before written down
-scatter           the value that stays gets the adjoint of its place, the destination the rest
-accumulators      what is pushed to a sum gets the adjoint of its place
+hist (+)          each value gets the adjoint of its bin, the destination all of it hist min, max
+the value that remains in a bin gets the bin's adjoint hist op           one value after the other,
+recording the previous content of its bin scatter           the value that remains gets the adjoint
+of its element, the destination the rest accumulators      a value pushed to a sum gets the adjoint
+of its element
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ NONE = ir.Lit(-1, "i64")
 
 
 def read(r: Reverse, width: Poly, at: Sequence[str], array: str, mine: str = "") -> Operand:
-    """The rows of an array at places, zeros for those outside.
+    """Read the rows of an array at indices, zeros for those out of bounds.
 
-    `mine`: the array of who has written there; a place that another one has is outside as well.
+    `mine`: the array of last writers; an element with another writer counts as out of bounds.
     """
     kind = r.types[array]
     row = row_type(kind, len(at))
@@ -75,7 +75,7 @@ def _hist(r: Reverse, stm: ir.Stm, exp: ir.Hist) -> Back:
 
 
 def _adds_rows(op: ir.Operator) -> bool:
-    """Whether an operator of arrays adds them, element by element."""
+    """Return True if an operator on arrays is element-wise addition."""
     fn = op.fn
     while len(fn.body.stms) == 1 and isinstance(fn.body.stms[0].exp, ir.Map):
         (stm,) = fn.body.stms
@@ -129,7 +129,7 @@ def _extreme(r: Reverse, stm: ir.Stm, exp: ir.Hist, at: Sequence[str], values: s
 
 
 def _who(r: Reverse, exp: ir.Hist, at: Sequence[str], values: str, prim: Any) -> str:
-    """For each bin the number of the value that stays there; -1 where it is the destination's."""
+    """Return for each bin the number of the value that remains there; -1 for the destination's."""
     (one,) = exp.ops
     kind = r.types[one.dests[0]]
     kinds = (*(ir.I64 for _ in at), ir.Scalar(prim), ir.I64)
@@ -145,7 +145,7 @@ def _who(r: Reverse, exp: ir.Hist, at: Sequence[str], values: str, prim: Any) ->
 
 
 def _kept(r: Reverse, adjoint: str, who: str, kind: Type) -> Operand:
-    """The adjoint where nobody has written."""
+    """Return the adjoint of elements that nothing was written to."""
     row = row_type(kind)
     params = [r.known(Param(r.ctx.fresh("x"), k)) for k in (row, with_dims(shape_of(row), ir.I64))]
     outer = r.open()
@@ -167,7 +167,7 @@ def _kept(r: Reverse, adjoint: str, who: str, kind: Type) -> Operand:
 def _one_by_one(
     r: Reverse, stm: ir.Stm, exp: ir.Hist, at: Sequence[str], values: Sequence[str]
 ) -> Back:
-    """What was in a bin before is written down, for each value."""
+    """Record the previous content of the bin for each value, and go back one by one."""
     (one,) = exp.ops
     if r.free_active(one.op.fn):
         raise r.refuse(
@@ -232,7 +232,7 @@ def _back(
     values: Sequence[str],
     tapes: Sequence[str],
 ) -> None:
-    """From the last value to the first: its bin's adjoint goes to it and to what was there."""
+    """Go back from the last value: its bin's adjoint goes to it and to the old content."""
     (one,) = exp.ops
     count = len(one.dests)
     fn = r.copied(one.op.fn)
@@ -313,7 +313,7 @@ def _scatter(r: Reverse, stm: ir.Stm, exp: ir.Scatter) -> Back:
 
 
 def _writers(r: Reverse, exp: ir.Scatter, at: Sequence[str], shape: tuple[Poly, ...]) -> str:
-    """For each place the number of the value that stays there."""
+    """Return for each element the number of the value that remains there."""
     kind = ir.Array("i64", shape)
     none = r.bind("who", kind, ir.Replicate(shape, NONE))
     numbers = r.bind("is", ir.Array("i64", (exp.width,)), ir.Iota(exp.width, ZERO, ONE, "i64"))
@@ -372,7 +372,7 @@ def _push(r: Reverse, stm: ir.Stm, exp: ir.Push) -> Back:
 
 
 def _at(r: Reverse, array: str, at: Sequence[SE]) -> Operand:
-    """The part of an array at a place, zero if that is outside."""
+    """Read a part of an array at an index, zero if that is out of bounds."""
     kind = r.types[array]
     row = row_type(kind, len(at))
     outer = r.open()

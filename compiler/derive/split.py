@@ -1,11 +1,10 @@
-"""Folds, histograms and scatters in their plain forms, one operator each, for reverse mode.
+"""Split folds, histograms and scatters into plain forms, one operator each, for reverse mode.
 
-    reduce op ne (map f xs)            ==> a map, and a reduction of what it gives
+    reduce op ne (map f xs)            ==> a map, and a reduction of its result
     an operator of independent parts   ==> one of each part
     reduce (map2 op) nes xss           ==> map (reduce op) nes (transpose xss)
 
-Keeps: results. Where one of these has become something else by fusion or by its author, fusion
-joins it again behind the stage.
+Keeps: results. If fusion or the author had joined these, fusion joins them again behind the stage.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from compiler.ir.walk import Rewrite, free, rename, rewrite
 
 
 class PlainForms:
-    """The statements of one body."""
+    """Rewrites the statements of one body."""
 
     def __init__(self, ctx: Ctx) -> None:
         self.ctx = ctx
@@ -32,17 +31,17 @@ class PlainForms:
         self.prov: Prov = ()
 
     def body(self, body: ir.Body) -> ir.Body:
-        """A body whose folds are plain."""
+        """Rewrite a body so that its folds are plain."""
         inner = PlainForms(self.ctx)
         inner.all(body.stms)
         return ir.Body(tuple(inner.stms), body.results, body.prov)
 
     def fn(self, fn: ir.Lambda) -> ir.Lambda:
-        """The same for a lambda."""
+        """Rewrite a lambda."""
         return ir.Lambda(fn.params, self.body(fn.body), fn.returns)
 
     def all(self, stms: Sequence[ir.Stm]) -> None:
-        """Append statements."""
+        """Append rewritten statements."""
         for stm in stms:
             self.prov = stm.prov
             self.stm(stm)
@@ -52,7 +51,7 @@ class PlainForms:
         self.stms.append(ir.Stm(tuple(pat), exp, self.prov))
 
     def fresh(self, base: Name, kind: Type) -> Param:
-        """A new name."""
+        """Append `let pat = exp`."""
         return Param(self.ctx.fresh(base), kind)
 
     def stm(self, stm: ir.Stm) -> None:
@@ -76,7 +75,7 @@ class PlainForms:
                 self.stms.append(stm)
 
     def mapped(self, width: Poly, fn: ir.Lambda, arrays: Sequence[Name]) -> list[Param]:
-        """What a lambda gives for all rows, as arrays."""
+        """Map a lambda over all rows; return its results as arrays."""
         results: list[Param | None] = []
         rows = {p.name: a for p, a in zip(fn.params, arrays, strict=True)}
         for result, kind in zip(fn.body.results, fn.returns, strict=True):
@@ -92,7 +91,7 @@ class PlainForms:
     # --- folds -----------------------------------------------------------------------------------
 
     def folds(self, stm: ir.Stm, exp: ir.Reduce | ir.Scan) -> None:
-        """Each operator in a statement of its own."""
+        """Append each operator as a statement of its own."""
         values = self.mapped(exp.width, exp.fn, exp.arrays)
         at = 0
         for op in exp.ops:
@@ -112,7 +111,7 @@ class PlainForms:
         values: Sequence[Param],
         pat: Sequence[Param],
     ) -> None:
-        """One operator: its independent parts; of one that is a map, a map of folds."""
+        """Append one operator as its independent parts, or as a map of folds."""
         parts = independent(op)
         if len(parts) > 1:
             for k, part in enumerate(parts):
@@ -136,7 +135,7 @@ class PlainForms:
         values: Sequence[Param],
         pat: Sequence[Param],
     ) -> None:
-        """One fold for each column, beside each other."""
+        """Append one fold for each column, as a map."""
         columns = [self.view((1, 0), v) for v in values]
         rows = [self.fresh("col", row_type(c.type)) for c in columns]
         starts = [self.fresh("ne", row_type(op.fn.params[k].type)) for k in range(len(values))]
@@ -160,7 +159,7 @@ class PlainForms:
             self.add((p,), ir.Rearrange(_swap((1, 0), w.type), w.name))
 
     def view(self, perm: tuple[int, ...], value: Param) -> Param:
-        """An array with its first two dimensions exchanged."""
+        """Return an array with its first two dimensions swapped."""
         full = _swap(perm, value.type)
         assert isinstance(value.type, ir.Array)
         shape = tuple(value.type.shape[k] for k in full)
@@ -169,7 +168,7 @@ class PlainForms:
         return new
 
     def identity(self, kinds: Sequence[Type]) -> ir.Lambda:
-        """The function that gives what it is given."""
+        """Return the identity function."""
         params = tuple(self.fresh("x", kind) for kind in kinds)
         return ir.Lambda(params, ir.Body((), tuple(map(as_operand, params))), tuple(kinds))
 
@@ -178,7 +177,7 @@ class PlainForms:
     def hist(
         self, width: Poly, one: ir.HistOp, values: Sequence[Param], pat: Sequence[Param]
     ) -> None:
-        """One histogram, in its independent parts."""
+        """Append one histogram as its independent parts."""
         at, rest = values[: one.rank], values[one.rank :]
         parts = independent(one.op)
         if len(parts) > 1:
@@ -193,7 +192,7 @@ class PlainForms:
         self.add(pat, ir.Hist(width, (hist,), fn, tuple(v.name for v in values)))
 
     def scatter(self, stm: ir.Stm, exp: ir.Scatter, values: Sequence[Param]) -> None:
-        """One scatter for each destination and time."""
+        """Append one scatter for each destination and write."""
         at = 0
         for dest, param in zip(exp.dests, stm.pat, strict=False):
             array = dest.array
@@ -217,7 +216,7 @@ def _swap(perm: tuple[int, ...], kind: Type) -> tuple[int, ...]:
 
 
 def independent(op: ir.Operator) -> list[ir.Operator]:
-    """The operator's components, if none of them asks for another one."""
+    """Split an operator into components that do not depend on each other, if possible."""
     width = len(op.neutral)
     if width < 2:
         return [op]
@@ -240,7 +239,10 @@ def independent(op: ir.Operator) -> list[ir.Operator]:
 
 
 def of_maps(op: ir.Operator) -> ir.Map | None:
-    """The map that an operator of arrays is, over its own operands in order."""
+    """Return the map that an operator on arrays consists of, over its operands in order.
+
+    Or None.
+    """
     body = op.fn.body
     if len(body.stms) != 1 or not isinstance(body.stms[0].exp, ir.Map):
         return None

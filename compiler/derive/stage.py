@@ -1,8 +1,8 @@
-"""The stage `ad`: `jvp` and `vjp` become the programs that they stand for, innermost first.
+"""The stage `ad`: expand `jvp` and `vjp` into programs, innermost first.
 
-A derivative's function is made one of its own (`prepare.py`), and what is derived inside of it
-comes first. Then each of its statements gets what the chain rule says (`forward.py`), and the
-whole stands where the derivative stood. A program without derivatives stays as it is.
+A derivative's function becomes a separate one (`prepare.py`), and derivatives inside it come first.
+Then each of its statements is differentiated by the chain rule (`forward.py`), and the result
+replaces the derivative. A program without derivatives is unchanged.
 """
 
 from __future__ import annotations
@@ -72,10 +72,10 @@ REVERSE_RULES: dict[type, Any] = {
 
 
 def derive(prog: Prog, ctx: Ctx) -> Prog:
-    """The program without `Jvp` and `Vjp`.
+    """Expand all `Jvp` and `Vjp`.
 
-    Needs: unique names, no function that calls itself where it is derived. Keeps: results, the
-    order of effects; each slope has the place of what it belongs to.
+    Needs: unique names, no recursive function under a derivative. Keeps: results, the order of
+    effects; each slope has the provenance of its primal.
     """
     if not has_derivatives(prog):
         return prog
@@ -97,13 +97,13 @@ def derive(prog: Prog, ctx: Ctx) -> Prog:
 
 
 def has_derivatives(prog: Prog) -> bool:
-    """Whether anything is derived, or has a reverse mode of its own."""
+    """Return True if anything is derived, or has a custom reverse mode."""
     kinds = (*get_args(ir.Derivative), ir.WithVjp)
     return any(isinstance(stm.exp, kinds) for fun in prog.funs for stm in all_stms(fun.body.stms))
 
 
 def _alone(fun: Function, ctx: Ctx) -> Function:
-    """A function in which nothing brings its own reverse mode any more."""
+    """Replace functions with a custom reverse mode by the functions alone."""
     if not has_own(fun.body.stms):
         return fun
     body = ir.Body(without_own(fun.body.stms, ctx), fun.body.results, fun.body.prov)
@@ -112,18 +112,18 @@ def _alone(fun: Function, ctx: Ctx) -> Function:
 
 @dataclass(slots=True)
 class _Deriver:
-    """Goes over one function; knows the types of the names in scope."""
+    """Walks one function; knows the types of the names in scope."""
 
     ctx: Ctx
     callees: tuple[Function, ...]
     types: dict[Name, Type] = field(default_factory=dict)
 
     def learn(self, params: Sequence[Param]) -> None:
-        """Learn the types of names."""
+        """Record the types of names."""
         self.types.update((p.name, p.type) for p in params)
 
     def stms(self, stms: tuple[ir.Stm, ...]) -> tuple[ir.Stm, ...]:
-        """Statements without derivatives; the same tuple if there were none."""
+        """Expand derivatives in statements; return the same tuple if there were none."""
         new: list[ir.Stm] = []
         changed = False
         for stm in stms:
@@ -148,7 +148,7 @@ class _Deriver:
                 self.types[exp.form.index] = ir.Scalar(exp.form.prim)
 
     def derivative(self, stm: ir.Stm, exp: ir.Derivative) -> list[ir.Stm]:
-        """The statements that a derivative stands for."""
+        """Return the expansion of a derivative."""
         ctx = self.ctx
         name = ctx.fresh("derived")
         fun = closed(name, exp.fn, self.types, stm.prov)
@@ -215,7 +215,7 @@ class _Deriver:
         return remove_dead(writable(remove_dead(made)[0], self.ctx))[0]
 
     def _placed(self, stm: ir.Stm, exp: ir.Derivative, fun: Function) -> list[ir.Stm]:
-        """The function's statements in the place of the derivative."""
+        """Inline the derived function in place of the derivative."""
         given: list[Operand] = [*exp.args, *exp.seeds]
         own = fun.params[len(fun.params) - len(given) :]
         first: list[ir.Stm] = []
@@ -236,7 +236,7 @@ class _Deriver:
 
 
 def subst_pat(pat: Sequence[Param], names: dict[Name, Name]) -> tuple[Param, ...]:
-    """A pattern under other names."""
+    """Rename a pattern."""
     return tuple(Param(names[p.name], p.type) for p in pat)
 
 

@@ -1,10 +1,10 @@
-r"""Sums of what maps give go inside: what is added up is not kept first.
+r"""Move sums into maps: summands need not be stored first.
 
     reduce (map2 +) zeros (map (\x -> map (\y -> f x y) ys) xs)
       ==> map (\y -> reduce (+) 0 (map (\x -> f x y) xs)) ys
 
-Reverse mode makes such sums of what a map hands back to arrays around it: for a product of matrices
-the left side has an array of three dimensions in memory, and the right side is one more product.
+Reverse mode makes such sums for the adjoints of a map's free arrays: for a product of matrices the
+left side has an array of three dimensions in memory, and the right side is one more product.
 Nothing is computed more often, since `f` needs nothing that is computed for `x` alone.
 
 Keeps: results, but for the order in which numbers are added up.
@@ -35,7 +35,7 @@ SUM_INSIDE = Rule(
 
 
 def sums_inside(fun: ir.Function, ctx: Ctx) -> ir.Function:
-    """The function with sums of rows as rows of sums, where that computes nothing twice."""
+    """Turn sums of rows into rows of sums, where that computes nothing twice."""
     if ctx.options.is_off(SUM_INSIDE):
         return fun
     moved = _Sums(ctx, count_uses(fun.body), {})
@@ -46,7 +46,7 @@ def sums_inside(fun: ir.Function, ctx: Ctx) -> ir.Function:
 
 @dataclass(slots=True)
 class _Nest:
-    """A sum of the rows that a map makes by an inner map, of which it takes one result."""
+    """A sum of rows made by a map with an inner map, of which it uses one result."""
 
     outer: ir.Map
     inner: ir.Map
@@ -56,7 +56,7 @@ class _Nest:
 
 
 class _Sums:
-    """Goes over bodies; knows what fills arrays, and how often each name is used."""
+    """Walks bodies; knows the definitions of arrays, and the number of uses of each name."""
 
     def __init__(self, ctx: Ctx, uses: dict[Name, int], fills: dict[Name, ir.Replicate]) -> None:
         self.ctx = ctx
@@ -64,7 +64,7 @@ class _Sums:
         self.fills = fills
 
     def stms(self, stms: tuple[ir.Stm, ...]) -> tuple[ir.Stm, ...]:
-        """Statements of a body."""
+        """Rewrite the statements of a body."""
         made: dict[Name, tuple[ir.Map, int]] = {}
         new: list[ir.Stm] = []
         for stm in stms:
@@ -84,7 +84,7 @@ class _Sums:
         return tuple(new)
 
     def nest(self, exp: ir.Exp, made: dict[Name, tuple[ir.Map, int]]) -> _Nest | None:
-        """The sum as a nest, if it is one."""
+        """Match a sum over nested maps."""
         if not isinstance(exp, ir.Reduce) or len(exp.ops) != 1 or len(exp.arrays) != 1:
             return None
         (op,), (array,) = exp.ops, exp.arrays
@@ -103,7 +103,7 @@ class _Sums:
         return None
 
     def _is_free(self, nest: _Nest) -> bool:
-        """Whether the inner map needs nothing that is computed for a row of the outer one."""
+        """Return True if the inner map needs nothing computed for a row of the outer one."""
         inside = {p.name for stm in nest.outer.fn.body.stms for p in stm.pat}
         own = {p.name for p in nest.outer.fn.params}
         needed = free(nest.inner.fn) | set(nest.inner.arrays)
@@ -112,7 +112,7 @@ class _Sums:
         return not (needed | sizes) & inside and not free(nest.inner.fn) & rows
 
     def moved(self, nest: _Nest, result: Param, prov: Prov) -> list[ir.Stm]:
-        """The map of sums."""
+        """Return the map of sums."""
         fresh = self.ctx.fresh
         params = {
             p.name: array for p, array in zip(nest.outer.fn.params, nest.outer.arrays, strict=True)
@@ -152,7 +152,7 @@ class _Sums:
         return [*first, ir.Stm((result,), ir.Map(nest.inner.width, whole_fn, tuple(over)), prov)]
 
     def _turned(self, array: Name, kind: ir.Type, into: list[ir.Stm], prov: Prov) -> Name:
-        """An array with its first two dimensions exchanged."""
+        """Return an array with its first two dimensions swapped."""
         assert isinstance(kind, ir.Array)
         perm = (1, 0, *range(2, kind.rank))
         shape = tuple(kind.shape[k] for k in perm)
@@ -161,7 +161,7 @@ class _Sums:
         return view.name
 
     def _sum(self, nest: _Nest, fn: ir.Lambda, arrays: Sequence[Name], prov: Prov) -> ir.Body:
-        """The sum of what a function gives for all rows, and the same for sums in it."""
+        """Return the sum of a function's results over all rows, with nested sums moved too."""
         fresh, width = self.ctx.fresh, nest.outer.width
         (kind,) = fn.returns
         stms: list[ir.Stm] = []

@@ -1,8 +1,8 @@
-"""Tapes: what the parameters of a loop were in each of its iterations.
+"""Tapes: records of a loop's parameters in each of its iterations.
 
-A parameter whose size stays has a row for each iteration. One whose sizes change has its elements
-one iteration after the other in one row, whose length is counted before (`counted`); where an
-iteration starts follows from the sizes, which are parameters themselves.
+A parameter of constant size has a row for each iteration. One with changing sizes has its elements
+concatenated in one row, whose length is counted before (`counted`); the start of an iteration
+follows from the sizes, which are parameters themselves.
 """
 
 from __future__ import annotations
@@ -24,9 +24,12 @@ END = "_tape"
 
 @dataclass(frozen=True, slots=True)
 class Tape:
-    """What one parameter was. `total`: of one whose sizes change, the elements of all iterations.
+    """The tape of one parameter.
 
-    `array` is the tape itself, and `end` behind which element it is written.
+    `total`: for changing sizes, the elements of all iterations. `total`: of one whose sizes change,
+    the elements of all iterations.
+
+    `array` is the tape itself, and `end` the number of elements written.
     """
 
     like: Param
@@ -36,27 +39,27 @@ class Tape:
     end: Name = ""
 
     def named(self, array: Name, end: Name = "") -> Tape:
-        """The same tape in another state."""
+        """Return the tape in another state."""
         return Tape(self.like, self.type, self.total, array, end)
 
     def of(self, like: Param) -> Tape:
-        """The same tape for a copy of the loop."""
+        """Return the tape for a copy of the loop."""
         return Tape(like, self.type, self.total, self.array, self.end)
 
 
 def varying(params: Sequence[Param]) -> set[Name]:
-    """The parameters of a loop that are sizes of others."""
+    """Return the parameters of a loop that are sizes of others."""
     names = {p.name for p in params}
     return {n for p in params for size in shape_of(p.type) for n in size.names()} & names
 
 
 def elements(kind: Type) -> Poly:
-    """How many elements a value has."""
+    """Return the number of elements of a value."""
     return Poly.product(shape_of(kind))
 
 
 def tapes_of(params: Sequence[Param], rounds: Poly, totals: Sequence[Poly]) -> list[Tape]:
-    """Tapes of so many rounds for parameters; `totals`: for those of which sizes change."""
+    """Make tapes of so many iterations; `totals` for parameters with changing sizes."""
     own = varying(params)
     rest = list(totals)
     made: list[Tape] = []
@@ -72,7 +75,7 @@ def tapes_of(params: Sequence[Param], rounds: Poly, totals: Sequence[Poly]) -> l
 
 
 def carried(r: Reverse, tapes: Sequence[Tape]) -> tuple[list[Tape], list[Param]]:
-    """Tapes under the names of new parameters of a loop."""
+    """Return the tapes as new parameters of a loop."""
     found: list[Tape] = []
     params: list[Param] = []
     for tape in tapes:
@@ -87,7 +90,7 @@ def carried(r: Reverse, tapes: Sequence[Tape]) -> tuple[list[Tape], list[Param]]
 
 
 def named(tapes: Sequence[Tape], pat: Sequence[Param]) -> list[Tape]:
-    """Tapes as a loop leaves them, under the names of what it gives."""
+    """Return the tapes under the names of a loop's results."""
     rest = [p.name for p in pat]
     return [
         tape.named(rest.pop(0), rest.pop(0) if tape.total is not None else "") for tape in tapes
@@ -95,7 +98,7 @@ def named(tapes: Sequence[Tape], pat: Sequence[Param]) -> list[Tape]:
 
 
 def operands(tapes: Sequence[Tape]) -> list[Operand]:
-    """What a loop is given for parameters that carry tapes."""
+    """Return a loop's initial values for parameters that carry tapes."""
     found: list[Operand] = []
     for tape in tapes:
         found.append(tape.array)
@@ -105,7 +108,7 @@ def operands(tapes: Sequence[Tape]) -> list[Operand]:
 
 
 def blank(r: Reverse, tapes: Sequence[Tape]) -> list[Operand]:
-    """The same for tapes on which nothing is written yet."""
+    """Return initial values for empty tapes."""
     found: list[Operand] = []
     for tape in tapes:
         nothing = ir.Scratch(tape.type.prim, tape.type.shape)
@@ -116,7 +119,7 @@ def blank(r: Reverse, tapes: Sequence[Tape]) -> list[Operand]:
 
 
 def write(r: Reverse, tapes: Sequence[Tape], at: SE) -> list[Operand]:
-    """Write down what the parameters are; what carries the tapes from here on."""
+    """Record the parameters; return the operands that carry the tapes on."""
     found: list[Operand] = []
     for tape in tapes:
         p, name = tape.like, tape.like.name
@@ -134,7 +137,7 @@ def write(r: Reverse, tapes: Sequence[Tape], at: SE) -> list[Operand]:
 
 
 def read(r: Reverse, tapes: Sequence[Tape], at: SE) -> list[Operand]:
-    """Bind the parameters to what they were; where the tapes end before this iteration."""
+    """Restore the parameters of an iteration; return the ends of the tapes before it."""
     ends: list[Operand] = []
     sizes = varying([tape.like for tape in tapes])
     for tape in sorted(tapes, key=lambda tape: tape.like.name not in sizes):
@@ -152,9 +155,9 @@ def read(r: Reverse, tapes: Sequence[Tape], at: SE) -> list[Operand]:
 
 
 def counted(r: Reverse, exp: ir.Loop) -> tuple[SE, list[Poly]]:
-    """How often a loop goes round, and how many elements its arrays have that change sizes.
+    """Count the iterations of a loop, and the elements of its arrays with changing sizes.
 
-    It is run for that alone; without the first if it is no `while` loop.
+    This runs the loop once for counting; iterations are counted only for `while` loops.
     """
     own = varying(exp.params)
     again: ir.Loop = r.copied(exp)
@@ -189,12 +192,12 @@ def counted(r: Reverse, exp: ir.Loop) -> tuple[SE, list[Poly]]:
 
 
 def pattern(params: Sequence[Param], names: dict[Name, Name]) -> list[Param]:
-    """Parameters of a loop as the names of what it gives, of which some are sizes of others."""
+    """Return a loop's parameters as a pattern under new names, also in their types."""
     return [Param(names[p.name], renamed(p.type, names)) for p in params]
 
 
 def renamed(kind: Type, names: dict[Name, Name]) -> Type:
-    """A type under other names of sizes."""
+    """Rename the sizes in a type."""
     if not isinstance(kind, ir.Array):
         return kind
     return ir.Array(kind.prim, tuple(size.renamed(names) for size in kind.shape))

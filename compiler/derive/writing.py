@@ -1,4 +1,4 @@
-"""Programs under derivation: statements that are appended, types, zeros, and refusals."""
+"""Base of derivations: appended statements, types, zeros, and refusals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from compiler.ir.types import as_operand, prim_type, shape_of
 
 
 class Writing:
-    """What is being written: statements of the body at hand, each with the place of its primal."""
+    """Writes the statements of the current body, each with the provenance of its primal."""
 
     def __init__(self, ctx: Ctx) -> None:
         self.ctx = ctx
@@ -29,18 +29,18 @@ class Writing:
     # --- names and statements ------------------------------------------------------------------
 
     def fresh(self, like: Name, kind: Type, end: str = "") -> Param:
-        """A new name; `end`: what stands behind the name that it belongs to."""
+        """Make a new name; `end` is a suffix to the primal's name."""
         names = self.ctx.names
         name = self.ctx.fresh(f"{names.called(like)}{end}")
         return self.known(Param(name, kind))
 
     def known(self, param: Param) -> Param:
-        """Learn the type of a name."""
+        """Record the type of a name."""
         self.types[param.name] = param.type
         return param
 
     def learn(self, params: Iterable[Param]) -> None:
-        """Learn the types of names."""
+        """Record the types of names."""
         for param in params:
             self.types[param.name] = param.type
 
@@ -50,13 +50,13 @@ class Writing:
         self.stms.append(ir.Stm(tuple(pat), exp, self.prov))
 
     def bind(self, like: Name, kind: Type, exp: ir.Exp, end: str = "") -> Operand:
-        """Append `let name = exp` under a new name; the name as an operand."""
+        """Append `let name = exp` under a new name; return it as an operand."""
         param = self.fresh(like, kind, end)
         self.add((param,), exp)
         return as_operand(param)
 
     def scalar(self, like: Name, se: SE, end: str = "") -> SE:
-        """A scalar under a name, if it is none already."""
+        """Bind a scalar to a name unless it is atomic."""
         if isinstance(se, Lit | Var):
             return se
         found = self.bind(like, ir.Scalar(prim_of(se)), se, end)
@@ -64,7 +64,7 @@ class Writing:
         return found
 
     def open(self) -> list[ir.Stm]:
-        """Begin a body; hand the answer to `close`."""
+        """Begin a body; pass the result to `close`."""
         outer, self.stms = self.stms, []
         return outer
 
@@ -77,11 +77,11 @@ class Writing:
     # --- types ---------------------------------------------------------------------------------
 
     def type_of(self, operand: Operand) -> Type:
-        """The type of an operand."""
+        """Return the type of an operand."""
         return self.types[operand] if isinstance(operand, str) else ir.Scalar(prim_of(operand))
 
     def zero(self, kind: Type, like: Name = "zero") -> Operand:
-        """A slope of what depends on nothing."""
+        """Return the zero slope of a type."""
         shape, prim = shape_of(kind), prim_type(kind)
         if not shape:
             return zero(prim)
@@ -90,7 +90,7 @@ class Writing:
     # --- refusals ------------------------------------------------------------------------------
 
     def check_known(self, se: SE) -> None:
-        """Refuse a function whose derivative nobody has written down."""
+        """Raise `Limitation` for a function without a known derivative."""
         if isinstance(se, ir.Fun) and se.fun in UNKNOWN:
             raise self.refuse(
                 f"The derivative of `{se.fun}` is no function of the language.",
@@ -103,5 +103,5 @@ class Writing:
 
 
 def plus(prim: Prim) -> str:
-    """The operator that adds slopes of a type."""
+    """Return the operator that adds slopes of a type."""
     return "||" if prim == "bool" else "+"

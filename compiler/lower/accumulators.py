@@ -1,7 +1,7 @@
-"""Branches, cases and loops whose values are accumulators, or hold some beside data.
+"""Lower branches, cases and loops whose values are or hold accumulators.
 
-At run time there is only the data. Which accumulator comes out is known beforehand: it is the one
-that went in, since nobody has two of them to choose from.
+At run time there is only the data. The resulting accumulator is known statically: it is the one
+that went in, since there are never two to choose from.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def joined(
     made: Callable[[Type, list[ty.Exp]], ty.Exp],
     out: list[Binding],
 ) -> Value:
-    """One of several static values; `made` makes an expression of one of their data."""
+    """Return one of several static values; `made` builds an expression of their data."""
     span = user_span(sp, e.span)
     t = type_of(sp, e.type, env)
     first = bodies[0][0]
@@ -54,7 +54,7 @@ def looped(
     rest: Callable[[ty.Exp, Callable[[], ty.Pat], Callable[[], ty.Exp]], ty.Loop],
     out: list[Binding],
 ) -> Value:
-    """A loop that carries a static value; `rest` puts the loop together."""
+    """Lower a loop that carries a static value; `rest` builds the loop."""
     span = user_span(sp, e.span)
     start = _leaves(init, init, type_of(sp, e.init.type, env), span)
     data = tuple_type(tuple(kind for kind, _ in start))
@@ -81,7 +81,10 @@ def looped(
 
 
 def _leaves(value: Value, like: Value, t: Type, span: Span) -> list[Leaf]:
-    """The data in a value, with its types in `t`; its accumulators are those of `like`."""
+    """Return the data in a value, with its types in `t`.
+
+    Its accumulators must be those of `like`.
+    """
     if isinstance(value, Accumulator):
         if not isinstance(like, Accumulator) or like.token.name != value.token.name:
             raise Limitation(codes.limits.FUNCTION, ONE, span)
@@ -103,14 +106,14 @@ def _leaves(value: Value, like: Value, t: Type, span: Span) -> list[Leaf]:
 
 
 def _with_data(value: Value, data: Iterator[ty.Exp]) -> Value:
-    """A value with other data in the places of its own."""
+    """Replace the data in a value."""
     if isinstance(value, Rec):
         return Rec(tuple((f, _with_data(v, data)) for f, v in value.fields))
     return next(data) if isinstance(value, ty.Exp) else value
 
 
 def _bound(sp: Specialiser, p: ty.Pat, value: Value, env: Env) -> list[ty.Pat]:
-    """Patterns for the data in a value like that; what it holds else is bound to `p` here."""
+    """Make patterns for the data of such a value; bind its static parts to `p` here."""
     if isinstance(value, ty.Exp):
         return [pattern(sp, p, env)]
     if isinstance(p, ty.PRecord) and isinstance(value, Rec):

@@ -1,4 +1,4 @@
-"""Array literals, ranges, indexing, slices and updates."""
+"""Lower array literals, ranges, indexing, slices and updates."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ RULES: dict[type, Lower] = {}
 
 @dataclass(frozen=True, slots=True)
 class Subscript:
-    """Positions in an array, for its first dimensions.
+    """Indices and slices of an array's first dimensions.
 
-    `full` says when they are inside, `needed` what of it is not shown already; `text` is what a
-    failure says.
+    `full` is the condition that they are in bounds, `needed` the part that is not proved; `text` is
+    the message of a failure.
     """
 
     dims: tuple[ir.DimIndex, ...]
@@ -51,25 +51,25 @@ class Subscript:
     needed: ir.SE
     text: Message
     why: tuple[Argument, ...]
-    """On which arguments no more is needed."""
+    """Proofs of the parts that need no check."""
 
 
 OUT_OF_BOUNDS = "Index ["
-"""How the message begins of a check that an access is inside its array."""
+"""The beginning of a failed bounds check's message."""
 
 
 def add(lhs: ir.SE, rhs: ir.SE) -> ir.SE:
-    """`lhs + rhs` at i64, folded where both are literals."""
+    """Return `lhs + rhs` at i64, folded for literals."""
     return _fold("+", lhs, rhs)
 
 
 def sub(lhs: ir.SE, rhs: ir.SE) -> ir.SE:
-    """`lhs - rhs` at i64, folded where both are literals."""
+    """Return `lhs - rhs` at i64, folded for literals."""
     return _fold("-", lhs, rhs)
 
 
 def _rise_fits(start: ir.SE, stop: ir.SE, more: int) -> ir.SE:
-    """Whether `stop - start + more` is told by 64 bits, if `start <= stop`; nothing wraps here."""
+    """Return the condition that `stop - start + more` fits in 64 bits, given `start <= stop`."""
     most = LARGEST - more
     if isinstance(start, ir.Lit):
         if start.value >= more:
@@ -80,7 +80,7 @@ def _rise_fits(start: ir.SE, stop: ir.SE, more: int) -> ir.SE:
 
 
 def _fall_fits(start: ir.SE, stop: ir.SE, more: int) -> ir.SE:
-    """Whether `start - stop + more` is told by 64 bits, if `stop <= start`; nothing wraps here."""
+    """Return the condition that `start - stop + more` fits in 64 bits, given `stop <= start`."""
     most = LARGEST - more
     if isinstance(start, ir.Lit):
         if start.value < -more:
@@ -103,7 +103,7 @@ def _fold(op: str, lhs: ir.SE, rhs: ir.SE) -> ir.SE:
 
 @handles(RULES, ty.ArrayLit)
 def _array_lit(s: Lowering, e: ty.ArrayLit, hint: Name) -> Value:
-    """One literal per component of the element type."""
+    """Lower an array literal: one per component of the element type."""
     if not isinstance(e.type, Array):
         raise CompilerBug("an array literal of no array type", e.span)
     elem = row_of(e.type)
@@ -130,7 +130,7 @@ def _array_lit(s: Lowering, e: ty.ArrayLit, hint: Name) -> Value:
 
 @handles(RULES, ty.StringConst)
 def _string(s: Lowering, e: ty.StringConst, hint: Name) -> Value:
-    """The bytes of a string."""
+    """Lower a string to its bytes."""
     shape = (Poly.const(len(e.value)),)
     elems = tuple(ir.Lit(b, "u8") for b in e.value)
     exp = ir.ArrayLit(elems) if elems else ir.Scratch("u8", shape)
@@ -142,7 +142,7 @@ def _string(s: Lowering, e: ty.StringConst, hint: Name) -> Value:
 
 @handles(RULES, ty.Range)
 def _range_exp(s: Lowering, e: ty.Range, hint: Name) -> Value:
-    """`first..second..end`: checked, counted, then an `Iota`."""
+    """Lower `first..second..end`: check, count, then an `Iota`."""
     first = se(s, e.first)
     second = None if e.second is None else se(s, e.second)
     end = se(s, e.end)
@@ -177,7 +177,7 @@ def _range_exp(s: Lowering, e: ty.Range, hint: Name) -> Value:
 
 
 def _wide(s: Lowering, se: ir.SE) -> ir.SE:
-    """An integer as i64."""
+    """Convert an integer to i64."""
     prim = prim_of(se)
     if prim == "i64":
         return se
@@ -185,7 +185,7 @@ def _wide(s: Lowering, se: ir.SE) -> ir.SE:
 
 
 def _in_order(kind: str, first: ir.SE, end: ir.SE) -> ir.SE:
-    """Whether a range of steps of one has its ends in order, in their own type."""
+    """Return the condition that a unit-step range has its ends in order, in their own type."""
     low, high = (end, first) if kind == "..>" else (first, end)
     return ir.TRUE if low == literal(0, "u64") else ir.Bin("<=", prim_of(first), low, high)
 
@@ -193,9 +193,9 @@ def _in_order(kind: str, first: ir.SE, end: ir.SE) -> ir.SE:
 def _unsigned_count(
     s: Lowering, kind: str, first: ir.SE, second: ir.SE, end: ir.SE, text: Message
 ) -> Poly:
-    """How many elements a range of u64 has; asserts that it is valid.
+    """Return the number of elements of a u64 range; asserts that it is valid.
 
-    Its ends may be further apart than i64 can tell.
+    The distance of its ends may exceed i64.
     """
     first, end = s.atom(first, "first"), s.atom(end, "end")
 
@@ -231,10 +231,10 @@ def _range_count(
     wide: bool,
     in_order: ir.SE | None = None,
 ) -> Poly:
-    """How many elements a range has; asserts that it is valid.
+    """Return the number of elements of a range; asserts that it is valid.
 
-    `wide`: its ends have 64 bits, which may be too few for the number of its elements. `in_order`:
-    whether its ends are, where these are no i64.
+    `wide`: its ends have 64 bits, which may be too few for their distance. `in_order`:
+    the condition that its ends are in order, if these are not i64.
     """
     distance = sub(stop, start)
     inclusive = kind == "..."
@@ -270,7 +270,7 @@ def _range_count(
 
 
 def _sized(s: Lowering, size: Poly, text: Message) -> Poly:
-    """`size`, if an array can have it."""
+    """Check that `size` is valid, and return it."""
     s.check_size(size, text)
     return size
 
@@ -279,7 +279,7 @@ def _sized(s: Lowering, size: Poly, text: Message) -> Poly:
 
 
 def _positions(s: Lowering, dims: tuple[ty.DimIndex, ...]) -> list[Position]:
-    """The parts of an index, evaluated."""
+    """Lower the indices and slices of an access."""
     return [
         _position(s, se(s, dim.at))
         if isinstance(dim, ty.IndexFix)
@@ -292,7 +292,7 @@ def _positions(s: Lowering, dims: tuple[ty.DimIndex, ...]) -> list[Position]:
 
 
 def _subscript(s: Lowering, dims: list[Position], shape: tuple[Poly, ...]) -> Subscript:
-    """Positions in an array of that shape, with what must hold for them."""
+    """Return a subscript for an array of that shape, with its bounds conditions."""
     found: list[ir.DimIndex] = []
     full: ir.SE = ir.TRUE
     needed: ir.SE = ir.TRUE
@@ -316,7 +316,7 @@ def _subscript(s: Lowering, dims: list[Position], shape: tuple[Poly, ...]) -> Su
 
 
 def _position(s: Lowering, at: ir.SE) -> ir.SE:
-    """An index as i64, simple enough to be mentioned several times."""
+    """Convert an index to i64, simple enough to be repeated."""
     at = _wide(s, at)
     if isinstance(at, ir.Conv) and isinstance(at.arg, ir.Lit | ir.Var):
         return at
@@ -329,7 +329,7 @@ def _position(s: Lowering, at: ir.SE) -> ir.SE:
 
 
 def _in_bounds(s: Lowering, at: ir.SE, size: Poly) -> tuple[ir.SE, ir.SE]:
-    """`0 <= at < size`, and as much of it as is not plain already."""
+    """Return `0 <= at < size`, and the part that is not known to hold."""
     low, high = ir.Bin("<=", "i64", ir.ZERO, at), ir.Bin("<", "i64", at, se_of(size))
     full = both(low, high)
     if s.facts.within(at, size):
@@ -338,14 +338,14 @@ def _in_bounds(s: Lowering, at: ir.SE, size: Poly) -> tuple[ir.SE, ir.SE]:
 
 
 def _open_part(s: Lowering, cond: ir.Bin) -> ir.SE:
-    """A comparison, or `true` if it is known to hold."""
+    """Return a comparison, or `true` if it is known to hold."""
     return ir.TRUE if s.facts.decide(cond.op, cond.lhs, cond.rhs) is True else cond
 
 
 def _slice_dim(
     s: Lowering, dim: tuple[ir.SE | None, ...], size: Poly
 ) -> tuple[ir.DimSlice, ir.SE, ir.SE, Message]:
-    """One `start:stop:step`: the slice, when it is valid, what of that is open, its text."""
+    """Return a `start:stop:step`: the slice, its condition, the open part of that, the text."""
     start, stop, given = dim
     step: ir.SE = ir.ONE if given is None else s.atom(given, "step")
     length = se_of(size)
@@ -369,17 +369,17 @@ def _slice_dim(
 
 
 def simple(s: Lowering, se: ir.SE, hint: str) -> ir.SE:
-    """`se` itself if it is a polynomial, else a name for it."""
+    """Return `se` if it is a polynomial, else a name for it."""
     return se if poly_of(se) is not None else s.atom(se, hint)
 
 
 def _unit_slice(
     s: Lowering, start: ir.SE, stop: ir.SE, size: Poly
 ) -> tuple[ir.DimSlice, ir.SE, ir.SE]:
-    """`start:stop`; valid if empty, or ordered and inside.
+    """Return `start:stop`; valid if empty, or ordered and in bounds.
 
-    Where it is empty, one end says about the other what is known of it: `l:n` of `n` elements has
-    nothing to do with whether it is empty.
+    The condition depends on one end only where the other is known: that `l:n` of `n` elements is in
+    bounds does not depend on its being empty.
     """
     first, last = s.poly(start), s.poly(stop)
     piece = ir.DimSlice(start, last - first, ir.ONE)
@@ -407,7 +407,7 @@ def _unit_slice(
 def _strided_slice(
     s: Lowering, start: ir.SE, stop: ir.SE, step: ir.SE, size: Poly
 ) -> tuple[ir.DimSlice, ir.SE]:
-    """`start:stop:step`; valid if empty, or the first and last element are inside."""
+    """Return `start:stop:step`; valid if empty, or the first and last element are in bounds."""
     length = se_of(size)
     distance = sub(stop, start)
     if isinstance(step, ir.Lit) and step.value == 0:
@@ -448,12 +448,12 @@ def _strided_slice(
 
 
 def _is_distance(s: Lowering, start: ir.SE, stop: ir.SE) -> bool:
-    """Whether the difference of two positions is known to fit in 64 bits."""
+    """Return True if the difference of two positions is known to fit in 64 bits."""
     return all(s.facts.decide("<=", MINUS_ONE, at) is True for at in (start, stop))
 
 
 def _check_subscript(s: Lowering, subscript: Subscript, shape: tuple[Poly, ...]) -> None:
-    """Assert that the positions are inside; plain variables are indices from here on."""
+    """Assert that the positions are in bounds; plain variables are known indices afterwards."""
     cond = subscript.full
     if subscript.needed != cond:
         said = "Bounds check removed: ranges and conditions keep the index inside."
@@ -479,7 +479,7 @@ def _check_subscript(s: Lowering, subscript: Subscript, shape: tuple[Poly, ...])
 
 @handles(RULES, ty.Index)
 def _index(s: Lowering, e: ty.Index, hint: Name) -> Value:
-    """An element or a view per component."""
+    """Lower an access to an element or a view per component."""
     value = s.lower(e.array)
     first = value[0]
     if not isinstance(first, Arr):
@@ -503,13 +503,13 @@ def _index(s: Lowering, e: ty.Index, hint: Name) -> Value:
 
 
 def _part_name(s: Lowering, e: ty.Index, array: Arr) -> Name:
-    """What a part of an array is called."""
+    """Name a part of an array."""
     base = base_of(e.array.name if isinstance(e.array, ty.Var) else array.name)
     return f"{base}_el" if isinstance(e.type, PrimT) else f"{base}_part"
 
 
 def _read(s: Lowering, array: Arr, dims: tuple[ir.DimIndex, ...], name: Name) -> ir.SE | Arr:
-    """`array[dims]`, not checked."""
+    """Return `array[dims]`, unchecked."""
     if len(dims) == len(array.shape) and all(isinstance(d, ir.DimFix) for d in dims):
         at = tuple(d.at for d in dims if isinstance(d, ir.DimFix))
         element = s.scalar(ir.Index(array.name, at), array.prim, name)
@@ -524,14 +524,14 @@ def _read(s: Lowering, array: Arr, dims: tuple[ir.DimIndex, ...], name: Name) ->
 def full_slice(
     s: Lowering, array: Arr, dims: tuple[ir.DimIndex, ...]
 ) -> tuple[tuple[ir.DimIndex, ...], tuple[Poly, ...]]:
-    """`dims` with the array's other dimensions in full, and the shape that they select."""
+    """Extend `dims` by the array's other dimensions in full; return the selected shape too."""
     full = (*dims, *full_slices(array.shape[len(dims) :]))
     return full, selected(full)
 
 
 @handles(RULES, ty.Update)
 def _update(s: Lowering, e: ty.Update, hint: Name) -> Value:
-    """The array with some positions replaced, per component; the new value is evaluated first."""
+    """Lower an update per component; the new value is evaluated first."""
     dims, inner = _nested(s, e)
     at = _positions(s, dims)
     new = s.lower(inner)
@@ -550,7 +550,7 @@ def _update(s: Lowering, e: ty.Update, hint: Name) -> Value:
 
 
 def names_of_result(s: Lowering, t: Type, source: ty.Exp, hint: Name) -> list[Name]:
-    """What the components of an updated array are called: as what was updated, if it has a name."""
+    """Name the components of an updated array after the source, if it has a name."""
     return s.names(base_of(hint or (source.name if isinstance(source, ty.Var) else "")), t)
 
 
@@ -563,7 +563,7 @@ def written(
     names: list[Name],
     is_view: bool,
 ) -> Value:
-    """Arrays of type `t` with `dims` replaced; with what they have there, they stay as they are."""
+    """Write `new` at `dims` of arrays of type `t`; arrays that hold it already stay unchanged."""
     result: list[Arr] = []
     taken: set[Name] = set()
     value, new = alike(s, t, value, new)
@@ -586,7 +586,7 @@ def written(
 
 
 def _nested(s: Lowering, e: ty.Update) -> tuple[tuple[ty.DimIndex, ...], ty.Exp]:
-    """All positions of `a with [i] = (a[i] with [j] = v)`, which is `a with [i, j] = v`."""
+    """Flatten `a with [i] = (a[i] with [j] = v)` to `a with [i, j] = v`."""
     dims, value = e.dims, e.value
     while isinstance(value, ty.Update) and isinstance(value.array, ty.Index):
         source = value.array
@@ -601,7 +601,7 @@ def _nested(s: Lowering, e: ty.Update) -> tuple[tuple[ty.DimIndex, ...], ty.Exp]
 
 
 def _apart(s: Lowering, component: ir.SE | Arr, array: Arr) -> ir.SE | Arr:
-    """`component`, copied if it is a view of the array that is to be overwritten."""
+    """Copy `component` if it is a view of the array to be overwritten."""
     if isinstance(component, Arr) and s.base_of(component) == s.base_of(array):
         return s.copied(component)
     return component

@@ -1,4 +1,4 @@
-"""Branches and cases."""
+"""Lower branches and cases."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from compiler.lower.values import Arr, Shape, Value, as_params, operand
 
 
 def select(cond: ir.SE, then: ir.SE, orelse: ir.SE) -> ir.SE:
-    """`then` if `cond` else `orelse`, as a logic operator where one branch is a truth value."""
+    """Return `then` if `cond` else `orelse`, as a logical operator if one branch is a literal."""
     if then == orelse:
         return then
     if then == ir.TRUE:
@@ -41,13 +41,13 @@ class Branch:
     prov: Prov
 
     def names(self) -> set[Name]:
-        """What the branch binds."""
+        """Return the names that the branch binds."""
         return {p.name for stm in self.stms for p in stm.pat}
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Two branches becoming one value: its sizes so far, and those that are results themselves."""
+    """Two branches being joined: common sizes so far, and sizes that are results."""
 
     ext: tuple[Name, ...]
     branches: tuple[Branch, Branch]
@@ -57,7 +57,7 @@ class Joined:
 
 
 def _if_exp(s: Lowering, e: ty.If, hint: Name) -> Value:
-    """An `if`."""
+    """Lower an `if`."""
     cond = se(s, e.cond)
     if isinstance(cond, ir.Lit):
         value = s.lower(e.then if cond.value else e.orelse, hint)
@@ -84,7 +84,7 @@ def _branch(
     hint: Name,
     provs: tuple[Prov, Prov],
 ) -> Value:
-    """One of two values: a `Select` if both are cheap and cannot fail, else an `If`."""
+    """Lower a choice: a `Select` if both values are cheap and cannot fail, else an `If`."""
     outer = s.open()
     s.facts.learn(cond, True)
     first = then()
@@ -103,7 +103,7 @@ def _branch(
 
 
 def _choose(s: Lowering, cond: ir.SE, first: Value, second: Value) -> Value | None:
-    """The values as selects, if they are scalars of little cost."""
+    """Return the values as selects, if they are cheap scalars."""
     total = 0
     for a, b in zip(first, second, strict=True):
         if isinstance(a, Arr) or isinstance(b, Arr):
@@ -124,7 +124,7 @@ def _choose(s: Lowering, cond: ir.SE, first: Value, second: Value) -> Value | No
 def _join(
     s: Lowering, e: ty.If | ty.Match, cond: ir.SE, then: Branch, orelse: Branch, hint: Name
 ) -> Value:
-    """The `If` statement over two lowered branches."""
+    """Emit the `If` statement of two lowered branches."""
     declared = components(e.type)
     joined = Joined(e.ext, (then, orelse), then.names() | orelse.names(), {}, {})
     shapes = [
@@ -141,7 +141,7 @@ def _join(
 
 
 def _branch_body(s: Lowering, t: Type, joined: Joined, which: int, shapes: list[Shape]) -> ir.Body:
-    """One branch: its results in the shapes of the whole, after the sizes that differ."""
+    """Return one branch's body: sizes that differ, then its results in the joined shapes."""
     branch = joined.branches[which]
     own = {name: polys[which] for name, polys in joined.new.items()}
     outer = s.open()
@@ -153,7 +153,7 @@ def _branch_body(s: Lowering, t: Type, joined: Joined, which: int, shapes: list[
 
 
 def _join_size(s: Lowering, joined: Joined, dim: Size, k: int, at: int) -> Poly:
-    """Dimension `at` of result `k`: a size known outside, or one more result."""
+    """Join dimension `at` of result `k`: a size known outside, or one more result."""
     known = joined.sizes.get(dim)
     if known is not None:
         return known
@@ -176,7 +176,7 @@ def _join_size(s: Lowering, joined: Joined, dim: Size, k: int, at: int) -> Poly:
 
 
 def _match(s: Lowering, e: ty.Match, hint: Name) -> Value:
-    """Cases as a chain of branches; the last one needs no test."""
+    """Lower cases to a chain of branches; the last one needs no test."""
     value = s.lower(e.exp)
     s.prov = (e.span,)
     value = tuple(x if isinstance(x, Arr) else s.atom(x) for x in value)
@@ -186,7 +186,7 @@ def _match(s: Lowering, e: ty.Match, hint: Name) -> Value:
 
 
 def _cases(s: Lowering, e: ty.Match, value: Value, at: int, hint: Name) -> Value:
-    """The cases from number `at` on."""
+    """Lower the cases from number `at` on."""
     case = e.cases[at]
 
     def body() -> Value:
@@ -201,7 +201,7 @@ def _cases(s: Lowering, e: ty.Match, value: Value, at: int, hint: Name) -> Value
 
 
 def _matches(s: Lowering, pat: ty.Pat, value: Value) -> ir.SE:
-    """Whether a pattern matches."""
+    """Return the condition that a pattern matches."""
     if isinstance(pat, ty.PLit):
         component = value[0]
         assert not isinstance(component, Arr)

@@ -1,8 +1,8 @@
-"""Statements under construction: names, blocks, sizes and checks.
+"""Build statements: names, blocks, sizes and checks.
 
 A lowered value is a tuple of components (`components.py`): scalar expressions, and arrays with the
-shape that they really have. Shapes are trusted over declared types; where the two differ and cannot
-be shown equal, a check and a reshape stand between them.
+actual shape. Shapes are trusted over declared types; where the two differ and cannot be proved
+equal, a check and a reshape are inserted.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ LARGEST = Lit(LARGEST_SIZE, "i64")
 
 
 Lower = Callable[["Lowering", Any, Name], Value]
-"""Lowers an expression whose value would like a certain name."""
+"""Lowers an expression; the name is a hint for its value."""
 
 
 def origin(e: TypedExp) -> Prov:
-    """Where in the user's files a value is computed: behind its bindings, and in what it applies.
+    """Return the user's places where a value is computed: behind bindings, and in arguments.
 
-    A function that was put in the place of its call has places of its own.
+    An inlined function has places of its own.
     """
     found: dict[Span, None] = {}
     _origin(e, NOWHERE, found)
@@ -93,7 +93,7 @@ class Lowering:
     ) -> None:
         self.ctx = ctx
         self.rules = rules
-        """How to lower an expression, by its class."""
+        """Rules by the class of an expression."""
         self.constants = Constants(ctx, definitions, is_entry)
         self.funs = definitions.funs
         self.used = definitions.used
@@ -105,48 +105,48 @@ class Lowering:
         self.iotas: dict[Name, Poly] = {}
         """Arrays `0, 1, .. n-1` and their `n`."""
         self.named: list[dict[SE, Name]] = [{}]
-        """By open block: i64 expressions that have a name already."""
+        """By open block: i64 expressions that have a name."""
         self.computed: list[dict[str, Poly]] = [{}]
-        """By open block: sizes that expressions compute, by their text."""
+        """By open block: sizes computed by expressions, by their text."""
         self.either: dict[Name, tuple[Poly, ...]] = {}
-        """Sizes that are one of some, as branches are taken."""
+        """Sizes with several possible values, one per branch."""
         self.points = 0
-        """How many mapped functions are around what is lowered."""
+        """The number of mapped functions around the current code."""
         self.payloads: list[Poly] = []
-        """What sizes of payloads are called that arguments or operands of a fold bring."""
+        """Names of payload sizes that come with arguments or operands of a fold."""
         self.defined: dict[Name, Poly] = {}
-        """i64 names that were bound to a polynomial of others."""
+        """i64 names bound to a polynomial of others."""
         self.facts = IntegerFacts(self.defined, ctx.proved_here())
         self.base: dict[Name, Name] = {}
-        """The array that a view looks at."""
+        """The array that a view refers to."""
         self.parts: dict[Name, tuple[Name, tuple[ir.DimIndex, ...]]] = {}
-        """What was read from an array: which, and where."""
+        """For values read from an array: which, and where."""
         self.shares = False
-        """Two arrays that are apart in the source may share memory."""
+        """True if arrays that are separate in the source may share memory."""
         self.extra: list[tuple[int, int]] = []
-        """Sizes that arguments bring: of which component, along which dimension."""
+        """Sizes that come with arguments: component and dimension."""
         self.unique_params: frozenset[Name] = frozenset()
         self.own: Def | None = None
-        """The definition, if it calls itself."""
+        """The definition, if it is recursive."""
         self.param_names: set[Name] = set()
         """Parameters, which types of results may mention."""
 
     def lower(self, e: TypedExp, hint: Name = "") -> Value:
-        """The value of `e`, whose statements are appended; `hint`: the name that it would like."""
+        """Lower `e`, appending its statements, and return its value; `hint`: a name for it."""
         return self.rules[type(e)](self, e, hint)
 
     def constant(self, name: Name) -> Value | None:
-        """The value of a top-level constant, or of a size that comes with one."""
+        """Return the value of a top-level constant, or of a size that comes with one; else None."""
         return self.constants.value(name, self.prov)
 
     def constant_params(self, name: Name) -> tuple[Param, ...]:
-        """The variables that hold a constant's results here."""
+        """Return the variables that hold a constant's results here."""
         return self.constants.params(name, self.prov)
 
     # --- names and statements ----------------------------------------------------------------
 
     def name(self, hint: str) -> Name:
-        """`hint` itself if it is a full name and still free, else a new name like it."""
+        """Return `hint` if it is a full name and still free, else a new name like it."""
         base = base_of(hint)
         if base != hint and hint not in self.used:
             self.used.add(hint)
@@ -154,7 +154,7 @@ class Lowering:
         return self.ctx.fresh(hint)
 
     def names(self, hint: str, t: Type) -> list[Name]:
-        """A name for each component of a value of type `t`."""
+        """Return a name for each component of a value of type `t`."""
         ends = [end for _, _, end in components(t)]
         if len(ends) == 1:
             return [self.name(hint or "t")]
@@ -188,22 +188,22 @@ class Lowering:
         return replace(new, borrowed=True) if of.borrowed else new
 
     def base_of(self, array: Arr) -> Name:
-        """The array that an array looks at; itself if it is no view."""
+        """Return the array that a view refers to, or the array itself."""
         return self.base.get(array.name, array.name)
 
     def borrowed(self, array: Arr) -> Arr:
-        """An array that is a new one in the source, and in memory one that exists."""
+        """Mark an array that is fresh in the source but shares existing memory."""
         self.shares = True
         return replace(array, borrowed=True)
 
     def copied(self, array: Arr, hint: Name = "") -> Arr:
-        """A copy of an array that is overwritten while another name for it is alive."""
+        """Copy an array that is overwritten while another name for it is live."""
         self.ctx.tell("note", COPY, self.prov, SHARED)
         hint = hint or base_of(array.name)
         return self.array(ir.Copy(array.name), array.prim, array.shape, hint)
 
     def let(self, se: SE, hint: str = "") -> SE:
-        """`se` under a name of its own, unless it is a literal or variable."""
+        """Bind `se` to a name unless it is a literal or variable."""
         if isinstance(se, Lit | Var):
             return se
         prim = prim_of(se)
@@ -220,14 +220,14 @@ class Lowering:
         return var
 
     def atom(self, se: SE, hint: str = "") -> SE:
-        """`se` as a literal or variable; equal i64 expressions share a name."""
+        """Return `se` as a literal or variable; equal i64 expressions share a name."""
         for block in self.named:
             if se in block:
                 return Var(block[se], "i64")
         return self.let(se, hint)
 
     def open(self) -> list[Stm]:
-        """Start a block; hand the answer to `close`."""
+        """Start a block; pass the result to `close`."""
         outer, self.stms = self.stms, []
         self.named.append({})
         self.computed.append({})
@@ -235,7 +235,7 @@ class Lowering:
         return outer
 
     def close(self, outer: list[Stm]) -> list[Stm]:
-        """End a block; its statements."""
+        """End a block; return its statements."""
         inner, self.stms = self.stms, outer
         self.named.pop()
         self.computed.pop()
@@ -245,7 +245,10 @@ class Lowering:
     # --- sizes -------------------------------------------------------------------------------
 
     def poly(self, se: SE, hint: str = "") -> Poly:
-        """An i64 expression as a size; what is no polynomial gets a name, equal things the same."""
+        """Return an i64 expression as a size.
+
+        A non-polynomial gets a name, shared by equal ones.
+        """
         poly = poly_of(se)
         if poly is None:
             poly = poly_of(self.atom(se, hint or "n"))
@@ -254,7 +257,7 @@ class Lowering:
         return self.short(poly.put_in(self.defined))
 
     def size(self, s: Size) -> Poly:
-        """A declared size."""
+        """Return a declared size."""
         poly = self.known_size(s)
         if poly is None:
             raise Limitation.at(
@@ -266,7 +269,7 @@ class Lowering:
         return poly
 
     def known_size(self, s: Size) -> Poly | None:
-        """A declared size, or None if it mentions a name that is not (yet) bound."""
+        """Return a declared size, or None if it mentions an unbound name."""
         match s:
             case SizeConst(value):
                 return Poly.const(value)
@@ -288,12 +291,12 @@ class Lowering:
         return None
 
     def stated(self, own: Shape, dims: Iterable[Size]) -> Shape:
-        """A shape as it is declared, with its own sizes where nobody knows others."""
+        """Return a declared shape, with `own` sizes where the declared ones are unknown."""
         known = zip(map(self.known_size, dims), own, strict=True)
         return tuple(size if poly is None else poly for poly, size in known)
 
     def _computed_size(self, key: str, exp: TypedExp) -> Poly | None:
-        """A size that an expression computes: in the first place of a block that mentions it."""
+        """Return a size computed by an expression, evaluated at the first place that needs it."""
         for block in self.computed:
             if key in block:
                 return block[key]
@@ -304,7 +307,7 @@ class Lowering:
         return poly
 
     def largest(self, sizes: Iterable[Poly]) -> Poly:
-        """The largest of sizes, none of which is negative."""
+        """Return the largest of sizes, none of which is negative."""
         result = Poly.const(0)
         for size in sizes:
             if result.constant == 0:
@@ -314,18 +317,18 @@ class Lowering:
         return result
 
     def at_least_none(self, size: Poly) -> Poly:
-        """A size, or 0 where it is negative."""
+        """Return a size, or 0 where it is negative."""
         if self.facts.is_size(size):
             return size
         return self.poly(Bin("max", "i64", ZERO, se_of(size)), "n")
 
     def one_of(self, size: Poly) -> frozenset[Poly]:
-        """What a size is one of, through all branches."""
+        """Return the possible values of a size, through all branches."""
         parts = self.either.get(size.as_name or "")
         return frozenset((size,)) if parts is None else frozenset().union(*map(self.one_of, parts))
 
     def size_op(self, op: str, left: Poly, right: Poly) -> Poly:
-        """`left op right` as a size."""
+        """Return `left op right` as a size."""
         match op:
             case "+":
                 return self.short(left + right)
@@ -339,23 +342,23 @@ class Lowering:
         return self.poly(Bin(op, "i64", se_of(left), divisor))
 
     def times(self, left: Poly, right: Poly) -> Poly:
-        """A product of sizes; sums that are too long to be multiplied out get names."""
+        """Multiply sizes; sums too long to be multiplied out get names."""
         product = left.times(right)
         if product is not None:
             return product
         return self._named(left) * self._named(right)
 
     def short(self, size: Poly) -> Poly:
-        """A size, under a name if it has many terms with products in them.
+        """Return a size, under a name if it has many nonlinear terms.
 
-        Each call that multiplies and adds sizes makes longer ones for the next.
+        Otherwise repeated products and sums grow without bound.
         """
         if len(size.terms) <= MOST_OF_PRODUCT or size.is_linear:
             return size
         return self._named(size)
 
     def _named(self, size: Poly) -> Poly:
-        """A size under its name, the same wherever the size is the same."""
+        """Return a size under its name, shared by equal sizes."""
         if len(size.terms) <= 1:
             return size
         name = self.atom(se_of(size), "n")
@@ -363,7 +366,7 @@ class Lowering:
         return Poly.var(name.name)
 
     def put_in(self, size: Poly, given: Mapping[Name, Poly]) -> Poly:
-        """A size with others in the place of names, its products made by `times`."""
+        """Substitute sizes for names in a size, with products made by `times`."""
         if size.terms_after(given) <= MOST_TERMS:
             return self.short(size.subst(given))
         made = []
@@ -375,9 +378,9 @@ class Lowering:
         return self.short(Poly.const(0).plus(made))
 
     def bind_sizes(self, names: tuple[Name, ...], t: Type, value: Value) -> None:
-        """Bind sizes that `t` mentions to what `value` has in their places.
+        """Bind sizes that `t` mentions to those of `value`.
 
-        One that only variants mention is that of whichever is chosen.
+        A size that only variants mention is that of the chosen one.
         """
         wanted = set(names)
         if not wanted:
@@ -398,16 +401,18 @@ class Lowering:
     # --- checks ------------------------------------------------------------------------------
 
     def check(self, cond: SE, message: Message) -> None:
-        """Stop with `message` unless `cond`; not twice for the same."""
+        """Assert `cond` with `message`, unless it is known."""
         if self.unsafe or cond == TRUE or self.facts.is_true(cond):
             return
         self.emit((), ir.Assert(cond, merge_words(message)))
         self.facts.learn(cond, True)
 
     def check_size(self, size: Poly, text: Message, of: tuple[Poly, Poly] | None = None) -> None:
-        """Stop with `text` unless an array can be of this size. See Note [Sizes of arrays].
+        """Assert that an array can have this size.
 
-        `of`: the two sizes that it is a product of.
+        See Note [Sizes of arrays]. See Note [Sizes of arrays].
+
+        `of`: its two factors.
         """
         if self.facts.is_size(size):
             return
@@ -419,14 +424,14 @@ class Lowering:
         self.check(cond, text)
 
     def product_fits(self, left: Poly, right: Poly) -> SE:
-        """A condition under which the product of two sizes does not wrap, however they are told."""
+        """Return a condition under which the product of two sizes does not wrap."""
         known = self.facts.is_size(left) and self.facts.is_size(right)
         if known and self.facts.is_value(self.times(left, right)):
             return TRUE
         return self._halves_fit(left, right)
 
     def products_fit(self, poly: Poly) -> SE:
-        """A condition under which products of sizes in a polynomial do not wrap."""
+        """Return a condition under which products of sizes in a polynomial do not wrap."""
         cond: SE = TRUE
         for mono in poly.terms:
             names = [name for name, power in mono for _ in range(power)]
@@ -444,13 +449,13 @@ class Lowering:
         return cond
 
     def _halves_fit(self, left: Poly, right: Poly) -> SE:
-        """Whether the product of two i64 is one, and not negative."""
+        """Return the condition that the product of two i64 fits in i64 and is not negative."""
         halves = Fun("mul_hi", "i64", (se_of(left), se_of(right)))
         upper = Bin("==", "i64", halves, ZERO)
         return both(upper, Bin("<=", "i64", ZERO, se_of(self.times(left, right))))
 
     def expect(self, component: Component, shape: Shape, what: Message = ()) -> Component:
-        """`component` with the given shape: itself, or checked and reshaped."""
+        """Return `component` with the given shape: unchanged, or checked and reshaped."""
         if not isinstance(component, Arr) or component.shape == shape:
             return component
         cond: SE = TRUE
@@ -471,15 +476,15 @@ class Lowering:
         )
 
     def expect_all(self, value: Value, shapes: Iterable[Shape], what: Message = ()) -> Value:
-        """`expect` for every component."""
+        """Apply `expect` to every component."""
         return tuple(self.expect(x, s, what) for x, s in zip(value, shapes, strict=True))
 
     def shapes(self, t: Type) -> list[Shape]:
-        """The declared shapes of a type's components."""
+        """Return the declared shapes of a type's components."""
         return [tuple(self.size(d) for d in dims) for _, dims, _ in components(t)]
 
     def params(self, names: Iterable[Name], t: Type, shapes: Iterable[Shape]) -> Value:
-        """Leaves of type `t` under these names."""
+        """Return components of type `t` under these names."""
         return tuple(
             Arr(name, prim, shape) if shape else Var(name, prim)
             for name, (prim, _, _), shape in zip(names, components(t), shapes, strict=True)

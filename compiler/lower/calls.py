@@ -1,14 +1,14 @@
-"""Function values put to use: inlined, or given a definition of their own.
+"""Apply functional values: inline them, or specialise a definition.
 
-Lambdas and the small or higher-order definitions of the prelude are put in place where they are
-called. Other code gets one version per type instance (sizes do not count: those of instantiated
-type parameters become size parameters) and per functional argument, whose free variables become
-parameters. A large lambda is put in place once; from its second call on it has a definition.
+Lambdas and the small or higher-order definitions of the prelude are inlined where they are called.
+Other code gets one version per type instance (sizes do not count: those of instantiated type
+parameters become size parameters) and per functional argument, whose free variables become
+parameters. A large lambda is inlined once; from its second call on it has a definition.
 
-A definition that calls itself calls the version that is being made: its functional arguments are
-the parameters themselves. Those, and what they bring, are left out in such calls, and whoever
-lowers them passes the version's own leading parameters on. What is called in such a definition with
-functional arguments, which may call it in turn, is put in place.
+A recursive definition calls the version that is being made: its functional arguments are the
+parameters themselves. These, and names that come with them, are left out in such calls, and the
+code that lowers them passes the version's own leading parameters on. Calls in such a definition
+with functional arguments, which may call it in turn, are inlined.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ from compiler.lower.static import (
 from compiler.lower.traced import is_traced
 
 SMALL = 40
-"""Definitions of the prelude up to this many nodes are put in place."""
+"""Definitions of the prelude up to this many nodes are inlined."""
 LARGE = 60
-"""Lambdas above this many nodes are put in place only once."""
+"""Lambdas above this many nodes are inlined only once."""
 
 OPERATORS = ("reduce", "reduce_comm", "scan", "hist_1d", "hist_2d", "hist_3d")
 _NAMES_BY_ARITY = {
@@ -84,14 +84,14 @@ _NAMES_BY_ARITY = {
     10: "flat_index_4d",
 }
 ARITY = {name: count for count, names in _NAMES_BY_ARITY.items() for name in names.split()}
-"""How many arguments an intrinsic takes."""
+"""The number of arguments of each intrinsic."""
 
 
 # --- definitions -------------------------------------------------------------------------
 
 
 def global_function(sp: Specialiser, e: ty.Var, env: Env, out: list[Binding]) -> Value:
-    """The value of a global name of functional type."""
+    """Return the value of a global name of functional type."""
     if e.name.startswith("intrinsics."):
         return instantiated(sp, e.name.removeprefix("intrinsics."), e, env)
     code = definition(sp, e)
@@ -102,7 +102,7 @@ def global_function(sp: Specialiser, e: ty.Var, env: Env, out: list[Binding]) ->
 
 
 def sized_constant(sp: Specialiser, e: ty.Var, env: Env) -> ty.Exp:
-    """A definition that depends on sizes known here: its body, put in place."""
+    """Inline the body of a definition that depends on sizes known here."""
     code = definition(sp, e)
     return sp.ev(code.body, instantiated(sp, code, e, env).enter())
 
@@ -111,7 +111,7 @@ def sized_constant(sp: Specialiser, e: ty.Var, env: Env) -> ty.Exp:
 
 
 class Result(NamedTuple):
-    """What a call gives, in residual names: its type, where, and the sizes that only it tells."""
+    """The result of a call, in residual names: its type, place, and existential sizes."""
 
     type: Type
     span: Span
@@ -121,7 +121,7 @@ class Result(NamedTuple):
 def call(
     sp: Specialiser, fun: Value, args: tuple[Value, ...], to: Result, out: list[Binding]
 ) -> Value:
-    """`fun` applied to `args` (any residual expressions)."""
+    """Apply `fun` to `args` (any residual expressions)."""
     if not isinstance(fun, Closure):
         raise CompilerBug("something else than a function is applied", to.span)
     wanted = arity(fun.code)
@@ -142,7 +142,7 @@ def call(
 
 
 def _is_open(sp: Specialiser, fun: Closure) -> bool:
-    """Whether its types have sizes that only values tell: then no call can say them."""
+    """Return True if its types have existential sizes, which no call can mention."""
     sizes: list[Size] = []
     for t in (sp.open_sizes and fun.types) or ():
         collect_sizes(t, sizes)
@@ -150,14 +150,14 @@ def _is_open(sp: Specialiser, fun: Closure) -> bool:
 
 
 def arity(code: ty.Def | ty.Lambda | str) -> int:
-    """How many arguments the code takes at once."""
+    """Return the number of arguments that the code takes at once."""
     return ARITY[code] if isinstance(code, str) else len(code.params)
 
 
 def in_place(
     sp: Specialiser, code: ty.Def | ty.Lambda, args: tuple[Value, ...], ext: tuple[Name, ...]
 ) -> bool:
-    """Whether a saturated call is replaced by the body."""
+    """Return True if a saturated call is inlined."""
     functional = any(isinstance(a, Closure | Rec | Tagged | Accumulator) for a in args)
     local = isinstance(code, ty.Lambda) or code.name not in sp.defs
     recursive = isinstance(code, ty.Def) and code.recursive
@@ -186,7 +186,7 @@ def in_place(
 def inline(
     sp: Specialiser, fun: Closure, args: tuple[Value, ...], to: Result, out: list[Binding]
 ) -> Value:
-    """The body of `fun` in place of a call."""
+    """Inline the body of `fun` in place of a call."""
     code, env, site = fun.code, fun.enter(), sp.site
     assert not isinstance(code, str)
     _go_into(sp, code, to.span)
@@ -206,13 +206,13 @@ def inline(
 
 
 def _go_into(sp: Specialiser, code: ty.Def | ty.Lambda, span: Span) -> None:
-    """Code of the prelude that the user's code calls has the place of this call."""
+    """Let prelude code called by the user's code take the place of the call."""
     if code.span.in_prelude and not span.in_prelude:
         sp.site = span
 
 
 def _with_sizes(sp: Specialiser, body: ty.Exp, to: Result) -> ty.Exp:
-    """`body`, with the sizes of its type that only its value tells bound."""
+    """Bind the existential sizes of the type of `body`."""
     if not to.ext:
         return body
     t, span, name = to.type, to.span, sp.ctx.fresh("res")
@@ -220,9 +220,9 @@ def _with_sizes(sp: Specialiser, body: ty.Exp, to: Result) -> ty.Exp:
 
 
 def call_instance(sp: Specialiser, fun: Closure, args: tuple[Value, ...], to: Result) -> ty.Exp:
-    """A call of the version of `fun` for these types and functional arguments.
+    """Call the version of `fun` for these types and functional arguments.
 
-    Errors: `Limitation` for functions that call each other and themselves.
+    Errors: `Limitation` for mutually recursive functions.
     """
     made = sp.making.get(_version(fun))
     if made is not None and made.code is not sp.inside:
@@ -254,12 +254,12 @@ def call_instance(sp: Specialiser, fun: Closure, args: tuple[Value, ...], to: Re
 
 
 def _version(fun: Closure) -> object:
-    """What a definition that calls itself and its calls of itself have in common."""
+    """Return a key shared by a recursive definition and its calls of itself."""
     return (id(fun.code), *(type_key(t) for t in fun.types or ()))
 
 
 def instance_of(sp: Specialiser, fun: Closure, args: tuple[Value, ...]) -> Instance:
-    """The version for the type arguments and the functional ones among `args`."""
+    """Return the version for the type arguments and the functional arguments."""
     key = (
         id(fun.code),
         0 if fun.env is None else id(fun.env),
@@ -319,7 +319,7 @@ def _make(sp: Specialiser, fun: Closure, args: tuple[Value, ...]) -> Instance:
 
 
 def _erase(sp: Specialiser, t: Type, sizes: list[Name], barrier: Barrier) -> Type:
-    """`t` with a new size parameter for each size; arrows are brought through the barrier."""
+    """Replace each size of `t` by a new size parameter; arrows pass the barrier."""
     if has_function(t):
         return map_sizes(t, barrier.size)
 
@@ -335,7 +335,7 @@ def _erase(sp: Specialiser, t: Type, sizes: list[Name], barrier: Barrier) -> Typ
 
 
 def intrinsic(sp: Specialiser, fun: Closure, args: tuple[Value, ...], to: Result) -> ty.Exp:
-    """A saturated intrinsic; its functional arguments become lambdas."""
+    """Apply a saturated intrinsic; its functional arguments become lambdas."""
     name = fun.code
     assert isinstance(name, str)
     assert fun.types is not None
@@ -353,7 +353,7 @@ def intrinsic(sp: Specialiser, fun: Closure, args: tuple[Value, ...], to: Result
 
 
 def _signature(name: str, types: Sequence[Type], position: int) -> tuple[tuple[Type, ...], Type]:
-    """The parameters and the result of an intrinsic's functional argument."""
+    """Return parameter types and result type of an intrinsic's functional argument."""
     elem = types[0]
     if name == "with_vjp" and position == 1:
         return (types[1], types[1]), elem
@@ -364,10 +364,10 @@ def _signature(name: str, types: Sequence[Type], position: int) -> tuple[tuple[T
 def accumulating(
     sp: Specialiser, fun: Closure, args: tuple[Value, ...], to: Result, out: list[Binding]
 ) -> Value:
-    """What is done with accumulators: a write happens in `out`, a stream names one for its lambda.
+    """Lower accumulator operations: a write goes to `out`, a stream names one for its lambda.
 
-    That lambda returns nothing; its first parameter is the accumulator's token.
-    Errors: `Limitation` where the lambda returns something else than its accumulator.
+    That lambda returns nothing; its first parameter is the accumulator's token. Errors:
+    `Limitation` where the lambda returns anything but its accumulator.
     """
     assert fun.types is not None
     elem, span, name = fun.types[0], to.span, f"intrinsics.{fun.code}"
@@ -413,9 +413,9 @@ def as_lambda(
     to: Result,
     data: Callable[[Value], ty.Exp] | None = None,
 ) -> ty.Lambda:
-    """A function value as a lambda of exactly these parameters.
+    """Turn a functional value into a lambda of exactly these parameters.
 
-    `data`: it returns a value that is none of run time, of which this makes data.
+    `data`: converts a static result to data.
     """
     fn_type = to.type
     for p in reversed(params):
@@ -441,7 +441,7 @@ def as_lambda(
 
 
 def as_definition(code: ty.Def | ty.Lambda | str) -> ty.Def:
-    """The code of a function as a definition."""
+    """Return the code of a function as a definition."""
     if isinstance(code, ty.Def):
         return code
     assert isinstance(code, ty.Lambda)
@@ -450,10 +450,10 @@ def as_definition(code: ty.Def | ty.Lambda | str) -> ty.Def:
 
 
 def behind_walls(fun: Closure, args: tuple[Value, ...]) -> tuple[Closure, list[Barrier]]:
-    """A local function as it was before it was brought behind walls, innermost wall first.
+    """Return a local function as it was before it passed barriers, innermost barrier first.
 
-    All places that call it from behind different walls can share one version, unless functional
-    arguments tie it to one of them.
+    Calls from behind different barriers can share one version, unless functional arguments tie it
+    to one of them.
     """
     walls: list[Barrier] = []
     env = fun.env

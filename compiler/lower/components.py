@@ -1,4 +1,4 @@
-"""How a source type lies in arrays and scalars of primitives: its components, in order.
+"""Represent source types by arrays and scalars of primitives: their components, in order.
 
 Records give the components of their fields in order, arrays those of their elements with the
 array's sizes in front, so that arrays of tuples become tuples of arrays. A sum type gives an i8 tag
@@ -8,10 +8,10 @@ stands for a sum, its sizes have other names inside than outside, and the slots 
 Elements without components (unit) take one bool, so that an array of them still has a size.
 
 Note [Payload sizes]. The sizes of an array in a slot are `PayloadSize`: those that its type names
-where the variant is chosen, and others where it is not, 0 to begin with. So they are sizes of the
-value, handed on beside it as those are that only a value tells, and a variant that is not chosen
-holds nothing. A `match` binds what a variant holds with the sizes of its type (`exps.py`). In an
-array all rows have the sizes of the largest, and where none has chosen the variant they have none
+where the variant is chosen, and others where it is not, initially 0. So they are sizes of the
+value, passed beside it like existential sizes, and a variant that is not chosen
+holds no elements. A `match` binds payloads with the sizes of their type (`exps.py`). In an
+array all rows have the sizes of the largest, or 0 if none has chosen the variant
 (`payloads.py`).
 """
 
@@ -28,27 +28,27 @@ from compiler.base.prim import Prim
 from compiler.frontend.types import Array, PrimT, Record, Size, SizeConst, Sum, Type
 
 ComponentType = tuple[Prim, tuple[Size, ...], str]
-"""Primitive type, sizes, and a suffix that tells components of one value apart in names."""
+"""Primitive type, sizes, and a suffix for names of components."""
 
 FEW = 64
-"""An array of so many elements, known from its type, lies in its slot whatever is chosen."""
+"""An array up to this constant size occupies its slot whatever variant is chosen."""
 
 
 @dataclass(frozen=True, slots=True)
 class PayloadSize(Size):
     """A size of an array that a variant holds. See Note [Payload sizes].
 
-    In one type those of one `group` are the sizes of one variant: equal where `size` is.
+    In one type, sizes of one `group` belong to one variant: they are equal if `size` is.
     """
 
     size: Size
     group: int
     always: bool = False
-    """The array is small: it has this size also where the variant is not chosen."""
+    """True for a small array: it has this size even if the variant is not chosen."""
 
 
 def components(t: Type) -> tuple[ComponentType, ...]:
-    """The components of `t`, which is monomorphic and holds no function."""
+    """Return the components of `t`, which is monomorphic and holds no function."""
     return ((t.prim, (), ""),) if isinstance(t, PrimT) else _components(t)
 
 
@@ -80,7 +80,7 @@ def _suffix(name: str, rest: str) -> str:
 
 
 def _apart(parts: Iterable[tuple[ComponentType, ...]]) -> list[tuple[ComponentType, ...]]:
-    """Components of several types, whose groups become those of one."""
+    """Concatenate components of several types, with distinct groups."""
     found: list[tuple[ComponentType, ...]] = []
     groups = 0
     for part in parts:
@@ -100,7 +100,7 @@ def _moved(size: Size, by: int) -> Size:
 
 @lru_cache(maxsize=256)
 def sum_slots(t: Sum) -> tuple[tuple[ComponentType, ...], tuple[tuple[int, ...], ...]]:
-    """The payload slots of a sum type, and for each variant those of its payload's components."""
+    """Return the payload slots of a sum type, and for each variant the slots of its components."""
     slots: list[ComponentType] = []
     uses: list[tuple[int, ...]] = []
     payloads = _apart(_payload(payload) for _, payload in t.variants)
@@ -119,13 +119,13 @@ def sum_slots(t: Sum) -> tuple[tuple[ComponentType, ...], tuple[tuple[int, ...],
 
 
 def _payload(payload: tuple[Type, ...]) -> tuple[ComponentType, ...]:
-    """The components of what a variant holds; its sizes are a group of their own."""
+    """Return the components of a variant's payload; its sizes are a group of their own."""
     inner = [part for some in _apart(components(pt) for pt in payload) for part in some]
     return tuple((prim, _payload_sizes(sizes), suffix) for prim, sizes, suffix in inner)
 
 
 def _payload_sizes(sizes: tuple[Size, ...]) -> tuple[Size, ...]:
-    """The sizes of an array in a slot; group 0 is that of the variant."""
+    """Return the sizes of an array in a slot; group 0 is that of the variant."""
     own = [size for size in sizes if not isinstance(size, PayloadSize)]
     known = [size.value for size in own if isinstance(size, SizeConst)]
     small = len(known) == len(own) and min(known, default=0) >= 0 and prod(known) <= FEW
@@ -138,12 +138,12 @@ def _payload_sizes(sizes: tuple[Size, ...]) -> tuple[Size, ...]:
 
 
 def payload_dims(payload: tuple[Type, ...]) -> list[tuple[Size, ...]]:
-    """The sizes of the components of what a variant holds, as its type names them."""
+    """Return the sizes of the components of a payload, as its type names them."""
     return [dims for t in payload for _, dims, _ in components(t)]
 
 
 def field_at(t: Record, field: str) -> tuple[int, int]:
-    """Where the components of a field lie among those of the record: start and end."""
+    """Return start and end of a field's components among those of the record."""
     start = 0
     for name, ft in t.fields:
         count = len(components(ft))

@@ -1,7 +1,7 @@
-"""Constants of the program, and what calls need to know of lowered definitions.
+"""Lower constants of the program, and record lowered definitions for calls.
 
-A constant is a function without parameters. An entry point evaluates those that it needs once, in
-its prologue; other functions take what they need of them as leading parameters.
+A constant is a function without parameters. An entry point evaluates the constants that it needs
+once, in its prologue; other functions take them as leading parameters.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ class Lowered:
     needs: tuple[Name, ...]
     extra: tuple[tuple[int, int], ...]
     doubled: tuple[bool, ...] = ()
-    """Which results may have a cell twice, if any."""
+    """Results that may have a cell twice; empty if none."""
     either: Mapping[Name, tuple[Poly, ...]] = field(default_factory=dict)
-    """Of results that are sizes: which of the arguments' sizes they are one of."""
+    """For results that are sizes: the arguments' sizes that they may be."""
 
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
-    """What has been lowered so far, for all definitions of a program."""
+    """All definitions of a program lowered so far."""
 
     lowered: dict[Name, Lowered] = field(default_factory=dict)
     heads: dict[Name, tuple[Name, int]] = field(default_factory=dict)
-    """Sizes that come with constants: which constant's, and which of its results."""
+    """Sizes that come with constants: the constant, and the position among its results."""
     funs: dict[str, Function] = field(default_factory=dict)
-    """What calls refer to."""
+    """Functions by name."""
     used: set[Name] = field(default_factory=set)
-    """Names that are taken."""
+    """Names in use."""
 
 
 class Constants:
-    """The constants that one definition uses, and the sizes that come with them."""
+    """The constants that one definition uses, with their sizes."""
 
     def __init__(self, ctx: Ctx, definitions: Definitions, is_entry: bool) -> None:
         self.ctx = ctx
@@ -63,7 +63,7 @@ class Constants:
         self.prologue: list[Stm] = []
 
     def value(self, name: Name, prov: Prov) -> Value | None:
-        """The value of a top-level constant, or of a size that comes with one.
+        """Return the value of a top-level constant, or of a size that comes with one.
 
         An entry point evaluates it at `prov` if it is the first to use it.
         """
@@ -79,7 +79,7 @@ class Constants:
         return found[1][self._sizes_of(name) :]
 
     def _sizes_of(self, name: Name) -> int:
-        """How many of a constant's results are sizes of the others."""
+        """Count the results of a constant that are sizes of others."""
         results = self.lowered[name].fun.results
         sizes = _sizes(results)
         return sum(1 for p in results if p.name in sizes)
@@ -88,9 +88,10 @@ class Constants:
         return [p for c in target.needs for p in self.lowered[c].fun.results]
 
     def _take(self, name: Name, target: Lowered, prov: Prov) -> tuple[tuple[Param, ...], Value]:
-        """Variables for a constant's results, bound in the prologue of an entry point.
+        """Make variables for a constant's results, bound in the prologue of an entry point.
 
-        That passes what the constant needs; elsewhere it matters if a result's shape has it.
+        The prologue passes the constants that it needs; elsewhere these matter only in shapes of
+        results.
         """
         mapping: dict[Name, Poly] = {}
         operands: list[Operand] = []
@@ -109,12 +110,12 @@ class Constants:
         return pat, value
 
     def params(self, name: Name, prov: Prov) -> tuple[Param, ...]:
-        """The variables that hold a constant's results here."""
+        """Return the variables that hold a constant's results here."""
         self.value(name, prov)
         return self.needs[name][0]
 
 
 def _sizes(results: tuple[Param, ...]) -> set[Name]:
-    """The names in the shapes of a definition's results."""
+    """Return the names in the shapes of a definition's results."""
     shapes = [p.type.shape for p in results if isinstance(p.type, ir.Array)]
     return {name for shape in shapes for size in shape for name in size.names()}

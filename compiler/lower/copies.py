@@ -1,15 +1,15 @@
-"""Copies before writes: an array is overwritten only where nobody sees the difference.
+"""Insert copies before writes, so that overwriting an array is never observable.
 
-As values, the rows of `windows 2 xs` are all apart, and a map that only moves fields about makes
-new arrays; in memory, rows share cells, and the new arrays are the old ones. So an array is copied
+As values, the rows of `windows 2 xs` are separate, and a map that only permutes fields makes new
+arrays; in memory, rows share cells, and the new arrays are the old ones. So an array is copied
 before it is overwritten if
 
-1. its memory is read later, or by the same statement, under its own or another name;
-2. it is one for all iterations of a loop or rows of an operator, or it is the caller's;
-3. it may be a view that has a cell twice.
+1. its memory is read later, or by the same statement, under its own or another name; 2. it is one
+for all iterations of a loop or rows of an operator, or it is the caller's; 3. it may be a view that
+has a cell twice.
 
-What an iteration hands on to a parameter that the next one may overwrite counts as overwritten.
-Nothing is copied for programs that use each array under one name: the type checker sees to them.
+A value passed to a loop parameter that the next iteration may overwrite counts as overwritten.
+Programs that use each array under one name need no copies: the type checker ensures that.
 """
 
 from __future__ import annotations
@@ -43,32 +43,32 @@ from compiler.lower.lmads import is_injective
 T = TypeVar("T")
 DOUBLED = "Two of its elements may be one in memory, and it is overwritten."
 _OUTSIDE = -1
-"""The level of what no statement of the function may overwrite."""
+"""The level of arrays that no statement of the function may overwrite."""
 
 
 @dataclass(slots=True)
 class Memory:
-    """What the arrays of a function are in memory, in all of its bodies.
+    """The memory of a function's arrays, in all of its bodies.
 
-    `roots`: for each array those that it may be a view of, in the end; `level`: for each of these
-    how many loops and operators it is inside of; `doubled`: what may have a cell twice.
+    `roots`: for each array the arrays that it may be a view of; `level`: for each of these
+    the number of loops and operators around it; `doubled`: arrays that may have a cell twice.
     """
 
     funs: Mapping[str, ir.Function]
     results: Mapping[str, tuple[bool, ...]]
-    """Which results of functions may have a cell twice; empty if none."""
+    """Results of functions that may have a cell twice; empty if none."""
     types: dict[Name, ir.Array] = field(default_factory=dict)
     roots: dict[Name, Sources] = field(default_factory=dict)
     level: dict[Name, int] = field(default_factory=dict)
     doubled: set[Name] = field(default_factory=set)
 
     def of(self, names: Iterable[ir.Operand]) -> set[Name]:
-        """The roots of all arrays among some names."""
+        """Return the roots of all arrays among some names."""
         roots = self.roots
         return {root for n in names if isinstance(n, str) for root in roots.get(n, NOTHING)}
 
     def bind(self, params: Iterable[ir.Param], level: int) -> None:
-        """Bring arrays into scope that are views of nothing."""
+        """Bring fresh arrays into scope."""
         for param in params:
             if isinstance(param.type, ir.Array):
                 self.types[param.name] = param.type
@@ -76,7 +76,7 @@ class Memory:
                 self.level[param.name] = level
 
     def learn(self, stms: Iterable[ir.Stm], level: int) -> None:
-        """What statements bind, in bodies as well."""
+        """Record the bindings of statements, nested ones too."""
         for stm in stms:
             self._inside(stm.exp, level)
             self.bind(stm.pat, level)
@@ -110,7 +110,10 @@ class Memory:
                         self.learn(part.body.stms, level + 1)
 
     def _carried(self, params: Sequence[ir.Param], values: Sequence[ir.Operand]) -> bool:
-        """Whether parameters that nobody overwrites now may have a cell twice, too."""
+        """Propagate `doubled` to loop parameters that are not overwritten.
+
+        Return True on a change.
+        """
         pairs = zip(params, values, strict=True)
         new = {p.name for p, value in pairs if not p.unique and value in self.doubled}
         more = not new <= self.doubled
@@ -118,7 +121,7 @@ class Memory:
         return more
 
     def _twice(self, exp: ir.Exp, count: int) -> Sequence[bool]:
-        """Which results of an expression may have a cell twice."""
+        """Return for each result of an expression whether it may have a cell twice."""
         none = (False,) * count
         match exp:
             case ir.Slice(array, dims):
@@ -142,9 +145,9 @@ class Memory:
 def copy_before_writes(
     fun: ir.Function, definitions: Definitions, ctx: Ctx
 ) -> tuple[ir.Function, tuple[bool, ...]]:
-    """The function with the copies that it needs, and which results may have a cell twice.
+    """Insert the copies that a function needs; return which results may have a cell twice too.
 
-    `definitions` has the functions that it calls.
+    `definitions` holds the functions that it calls.
     """
     doubled = {known.fun.name: known.doubled for known in definitions.lowered.values()}
     memory = Memory(definitions.funs, doubled)
@@ -158,14 +161,17 @@ def copy_before_writes(
 
 
 class _Copier:
-    """Goes through bodies from their ends; `live` are roots of what is read later."""
+    """Walks bodies backwards; `live` are roots of arrays that are read later."""
 
     def __init__(self, memory: Memory, ctx: Ctx) -> None:
         self.memory = memory
         self.ctx = ctx
 
     def stms(self, stms: tuple[ir.Stm, ...], live: set[Name], level: int) -> tuple[ir.Stm, ...]:
-        """Statements of a body, at whose end `live` is still needed; adds what these need."""
+        """Rewrite statements of a body, at whose end `live` is needed.
+
+        Add the arrays that they need.
+        """
         new: list[ir.Stm] = []
         for stm in reversed(stms):
             if isinstance(stm.exp, ir.SE_NODES):
@@ -190,7 +196,7 @@ class _Copier:
         prov: Prov,
         copies: list[ir.Stm],
     ) -> ir.Exp:
-        """An expression that overwrites copies where it cannot overwrite the arrays `taken`."""
+        """Make an expression overwrite copies where it cannot overwrite arrays in `taken`."""
         uses = walk.count_uses(without_accumulators(exp))
         given: list[Name] = []
         for name in taken:
@@ -204,7 +210,7 @@ class _Copier:
         return exp if given == taken else _overwriting(exp, given)
 
     def _obstacle(self, name: Name, level: int, *read: set[Name]) -> str:
-        """Why an array cannot be overwritten while `read` is needed; empty if it can."""
+        """Explain why an array cannot be overwritten while `read` is needed; "" if it can."""
         roots = self.memory.of((name,))
         if name in self.memory.doubled:
             return DOUBLED
@@ -219,7 +225,7 @@ class _Copier:
         return name
 
     def _inside(self, exp: ir.Exp, live: set[Name], level: int) -> ir.Exp:
-        """An expression with the copies that its bodies need."""
+        """Insert copies in the bodies of an expression."""
         match exp:
             case ir.If(cond, then, orelse):
                 sides = [self._body(side, level, live) for side in (then, orelse)]
@@ -231,7 +237,7 @@ class _Copier:
         return walk.rewrite(exp, walk.Rewrite(fn=partial(self._lambda, level=level + 1)))
 
     def _iteration(self, params: Sequence[ir.Param], body: ir.Body, level: int) -> ir.Body:
-        """The body of a loop: what it hands on to unique parameters is theirs alone."""
+        """Insert copies in a loop body so that values of unique parameters are not shared."""
         results, copies = list(body.results), list[ir.Stm]()
         for at, (param, value) in enumerate(zip(params, body.results, strict=True)):
             if param.unique and isinstance(value, str):
@@ -254,7 +260,7 @@ class _Copier:
 
 
 def _taken(exp: ir.Exp, funs: Mapping[str, ir.Function]) -> list[Name]:
-    """The arrays that an expression overwrites, by operand: "" for those that it only reads."""
+    """Return the arrays that an expression overwrites, by operand; "" for operands only read."""
     match exp:
         case ir.Map(_, fn, arrays):
             taken = of_body(fn.body.stms, (), funs)[0] if fn.body.stms else ()
@@ -270,7 +276,7 @@ def _taken(exp: ir.Exp, funs: Mapping[str, ir.Function]) -> list[Name]:
 
 
 def _overwriting(exp: ir.Exp, arrays: list[Name]) -> ir.Exp:
-    """The same expression overwriting these instead."""
+    """Make an expression overwrite these arrays instead."""
     match exp:
         case ir.Update():
             return replace(exp, array=arrays[0])

@@ -1,7 +1,7 @@
-"""`jvp2`, `vjp2`, their like with many seeds, and `with_vjp`: functions, and what they get.
+"""Lower `jvp2`, `vjp2`, their variants with many seeds, and `with_vjp`.
 
-Here they become nodes of the core language; `derive/` makes programs of these. Many seeds are a map
-over one: what does not depend on the seed is computed once, as with any map.
+They become nodes of the core language, which `derive/` expands. Many seeds are a map over one: code
+that does not depend on the seed is computed once, as in any map.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MATCH = "Take the array out of the variant by a `match`, and derive with respec
 def _function(
     s: Lowering, lam: ty.Exp, args: Sequence[Value], of_result: Sequence[Shape] | None = None
 ) -> tuple[Lambda, list[Shape]]:
-    """A function at values like `args`, and the shapes of its results: these, if they are known."""
+    """Lower a function at values like `args`; return it with the shapes of its results."""
     if not isinstance(lam, ty.Lambda):
         raise CompilerBug("a functional argument that is no lambda", lam.span)
     t = lam.body.type
@@ -82,14 +82,14 @@ def _prim(component: Component) -> Prim:
 
 
 def _given(s: Lowering, e: ty.Apply, fn: ty.Var) -> tuple[Value, Value]:
-    """Where the function is derived, and the seeds."""
+    """Lower the point of the derivative, and the seeds."""
     if any(payload_sizes(t) for t in fn.type_args):
         raise Limitation(codes.limits.NOT_BUILT, _OPEN, e.span, _MATCH)
     return s.lower(e.args[1]), s.lower(e.args[2])
 
 
 def _own(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """`with_vjp f back x`."""
+    """Lower `with_vjp f back x`."""
     if any(payload_sizes(t) for t in fn.type_args):
         raise Limitation(codes.limits.NOT_BUILT, _OPEN, e.span, _MATCH)
     x = s.lower(e.args[2])
@@ -107,7 +107,7 @@ def _fresh(s: Lowering, t: Type, shapes: Iterable[Shape], hint: Name) -> Value:
 
 
 def _one(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """`jvp2 f x seed` and `vjp2 f x seed`."""
+    """Lower `jvp2 f x seed` and `vjp2 f x seed`."""
     forward = fn.name == "intrinsics.jvp2"
     x, seed = _given(s, e, fn)
     s.prov = (e.span,)
@@ -130,7 +130,7 @@ def _operands(value: Value) -> tuple[ir.Operand, ...]:
 
 
 def _many(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """`jmp2 f x seeds` and `mjp2 f x seeds`: the function's value, and a map over the seeds."""
+    """Lower `jmp2 f x seeds`, `mjp2 f x seeds`: the function's value, a map over the seeds."""
     forward = fn.name == "intrinsics.jmp2"
     x, seeds = _given(s, e, fn)
     s.prov = (e.span,)
@@ -164,13 +164,13 @@ def _many(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
 
 
 def _second(pair: Type) -> Type:
-    """The type of a pair's second part."""
+    """Return the type of a pair's second part."""
     assert isinstance(pair, Record)
     return pair.fields[1][1]
 
 
 def _primal(s: Lowering, code: Lambda, args: tuple[ir.Operand, ...]) -> Value:
-    """The function's statements in this place."""
+    """Inline the function's statements."""
     own = rename(code, s.ctx.fresh)
     given = {}
     for param, arg in zip(own.params, args, strict=True):

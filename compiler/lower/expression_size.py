@@ -1,4 +1,4 @@
-"""How large typed expressions are, and which are equal."""
+"""Size and equality of typed expressions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from compiler.frontend.types import Size, SizeConst, SizeVar
 
 
 def is_larger(e: ty.Exp, limit: int) -> bool:
-    """Whether `e` has more than `limit` nodes; looks at no more than that many."""
+    """Return True if `e` has more than `limit` nodes; visits at most that many."""
     work = [e]
     seen = 0
     while work:
@@ -20,7 +20,7 @@ def is_larger(e: ty.Exp, limit: int) -> bool:
 
 
 def key_of(e: ty.Exp) -> str:
-    """A text that is equal for expressions of equal form; places and types do not matter."""
+    """Return a text equal for expressions of equal form, ignoring places and types."""
     match e:
         case ty.Const(value=value):
             return str(value)

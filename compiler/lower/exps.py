@@ -1,4 +1,4 @@
-"""Scalars, records and bindings."""
+"""Lower scalars, records and bindings."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RULES: dict[type, Lower] = {}
 
 
 def literal(value: int | float | bool, prim: Prim) -> Lit:
-    """A literal, wrapped or rounded to its type."""
+    """Return a literal, wrapped or rounded to its type."""
     if prim == "bool":
         return Lit(bool(value), prim)
     if prim == "f64":
@@ -49,7 +49,7 @@ def literal(value: int | float | bool, prim: Prim) -> Lit:
 
 @handles(RULES, ty.Const)
 def _const(s: Lowering, e: ty.Const, hint: Name) -> Value:
-    """A literal."""
+    """Lower a literal."""
     if not isinstance(e.type, PrimT):
         raise CompilerBug("a literal of no primitive type", e.span)
     return (literal(e.value, e.type.prim),)
@@ -57,7 +57,7 @@ def _const(s: Lowering, e: ty.Const, hint: Name) -> Value:
 
 @handles(RULES, ty.Var)
 def _var(s: Lowering, e: ty.Var, hint: Name) -> Value:
-    """A variable, a size, or a constant of the program."""
+    """Lower a variable, a size, or a constant of the program."""
     value = s.env.get(e.name)
     if value is not None:
         return value
@@ -71,7 +71,7 @@ def _var(s: Lowering, e: ty.Var, hint: Name) -> Value:
 
 
 def se(s: Lowering, e: ty.Exp, hint: Name = "") -> SE:
-    """The value of an expression of primitive type."""
+    """Lower an expression of primitive type."""
     component = s.lower(e, hint)[0]
     if isinstance(component, Arr):
         raise CompilerBug("an array where a scalar should be", e.span)
@@ -80,7 +80,7 @@ def se(s: Lowering, e: ty.Exp, hint: Name = "") -> SE:
 
 @handles(RULES, ty.PrimOp)
 def _prim_op(s: Lowering, e: ty.PrimOp, hint: Name) -> Value:
-    """An operator; division and powers of integers are guarded."""
+    """Lower an operator; division and powers of integers are guarded."""
     args = [se(s, a) for a in e.args]
     s.prov = (e.span,)
     if len(args) == 1:
@@ -102,13 +102,13 @@ def _prim_op(s: Lowering, e: ty.PrimOp, hint: Name) -> Value:
 
 @handles(RULES, ty.PrimFun)
 def _prim_fun(s: Lowering, e: ty.PrimFun, hint: Name) -> Value:
-    """A built-in function."""
+    """Lower a built-in function."""
     return (Fun(e.fun, e.at, tuple(se(s, a) for a in e.args)),)
 
 
 @handles(RULES, ty.Convert)
 def _convert(s: Lowering, e: ty.Convert, hint: Name) -> Value:
-    """A conversion; to a wider unsigned type the bits are kept, without a sign."""
+    """Lower a conversion; widening to an unsigned type zero-extends the bits."""
     arg = se(s, e.exp, hint)
     src = prim_of(arg)
     if src == e.to:
@@ -126,7 +126,7 @@ def _convert(s: Lowering, e: ty.Convert, hint: Name) -> Value:
 
 @handles(RULES, ty.RecordExp)
 def _record(s: Lowering, e: ty.RecordExp, hint: Name) -> Value:
-    """The fields' components, in the type's order; fields are evaluated as written."""
+    """Lower a record: fields in the type's order, evaluated as written."""
     found = {
         name: s.lower(x, _field_hint(s, hint, name) if len(e.fields) > 1 else hint)
         for name, x in e.fields
@@ -137,7 +137,7 @@ def _record(s: Lowering, e: ty.RecordExp, hint: Name) -> Value:
 
 
 def _field_hint(s: Lowering, hint: Name, field: str) -> Name:
-    """What a field's value would like to be called."""
+    """Return the name hint for a field's value."""
     if not hint:
         return "" if field.isdigit() else field
     return f"{base_of(hint)}{'' if field.isdigit() else '_'}{field}"
@@ -145,7 +145,7 @@ def _field_hint(s: Lowering, hint: Name, field: str) -> Name:
 
 @handles(RULES, ty.Project)
 def _project(s: Lowering, e: ty.Project, hint: Name) -> Value:
-    """A field's components."""
+    """Return a field's components."""
     value = s.lower(e.exp, hint)
     if not isinstance(e.exp.type, Record):
         raise CompilerBug("a field of no record", e.span)
@@ -155,7 +155,7 @@ def _project(s: Lowering, e: ty.Project, hint: Name) -> Value:
 
 @handles(RULES, ty.RecordUpdate)
 def _record_update(s: Lowering, e: ty.RecordUpdate, hint: Name) -> Value:
-    """The components with those of one field exchanged."""
+    """Replace the components of one field."""
     value, new = s.lower(e.exp), s.lower(e.value, hint)
     start, end, t = 0, len(value), e.exp.type
     for field in e.path:
@@ -168,7 +168,10 @@ def _record_update(s: Lowering, e: ty.RecordUpdate, hint: Name) -> Value:
 
 @handles(RULES, ty.Constr)
 def _constr(s: Lowering, e: ty.Constr, hint: Name) -> Value:
-    """The tag, then the payload in its slots; other slots hold nothing, or zeros."""
+    """Lower a constructor: the tag, then the payload in its slots.
+
+    Other slots are empty or zeros.
+    """
     if not isinstance(e.type, Sum):
         raise CompilerBug("a variant of no sum type", e.span)
     given = [component for x in e.args for component in s.lower(x)]
@@ -189,13 +192,13 @@ def _constr(s: Lowering, e: ty.Constr, hint: Name) -> Value:
 
 
 def _known_or_none(s: Lowering, dims: tuple[Size, ...]) -> Shape:
-    """Sizes, 0 where nobody knows them."""
+    """Return known sizes, 0 for unknown ones."""
     known = [s.known_size(dim) for dim in dims]
     return tuple(Poly.const(0) if size is None else size for size in known)
 
 
 def _blank(s: Lowering, t: Type) -> Value:
-    """A value of no interest, with sizes 0 where nobody knows them."""
+    """Make an unused value, with sizes 0 where they are unknown."""
     return tuple(zeros(s, prim, _known_or_none(s, dims)) for prim, dims, _ in components(t))
 
 
@@ -204,7 +207,7 @@ def _blank(s: Lowering, t: Type) -> Value:
 
 @handles(RULES, ty.Let)
 def _let(s: Lowering, e: ty.Let, hint: Name) -> Value:
-    """A chain of bindings, then the body."""
+    """Lower a chain of bindings, then the body."""
     rest: ty.Exp = e
     while isinstance(rest, ty.Let):
         _bind_let(s, rest.sizes, rest.pat, rest.rhs)
@@ -213,7 +216,7 @@ def _let(s: Lowering, e: ty.Let, hint: Name) -> Value:
 
 
 def _bind_let(s: Lowering, sizes: tuple[Name, ...], pat: ty.Pat, rhs: ty.Exp) -> None:
-    """Bind one pattern."""
+    """Lower one binding."""
     value = s.lower(rhs, pat_hint(s, pat))
     s.prov = (rhs.span, *(span for span in origin(rhs) if not rhs.span.holds(span)))
     s.bind_sizes(sizes, pat.type, value)
@@ -221,7 +224,7 @@ def _bind_let(s: Lowering, sizes: tuple[Name, ...], pat: ty.Pat, rhs: ty.Exp) ->
 
 
 def pat_hint(s: Lowering, pat: ty.Pat) -> Name:
-    """The name of a pattern that is one."""
+    """Return the name of a pattern that is a variable."""
     return pat.name if isinstance(pat, ty.PVar) else ""
 
 
@@ -265,7 +268,7 @@ def _bind_constr(s: Lowering, pat: ty.PConstr, value: Value) -> None:
 
 
 def component_names(s: Lowering, pat: ty.Pat) -> list[tuple[Name, bool]]:
-    """For each component that a parameter matches: a new name, and whether it may be consumed."""
+    """Return for each component of a parameter a new name, and whether it may be consumed."""
     if isinstance(pat, ty.PRecord):
         return [pair for _, inner in pat.fields for pair in component_names(s, inner)]
     hint = pat.name if isinstance(pat, ty.PVar) else "unused"
@@ -278,7 +281,7 @@ def component_names(s: Lowering, pat: ty.Pat) -> list[tuple[Name, bool]]:
 
 @handles(RULES, ty.Assert)
 def _assert_exp(s: Lowering, e: ty.Assert, hint: Name) -> Value:
-    """The program's own assertion."""
+    """Lower the program's own assertion."""
     cond = se(s, e.cond)
     s.prov = (e.span,)
     s.check(cond, (f"Assertion is false: {e.text}",))
@@ -287,7 +290,7 @@ def _assert_exp(s: Lowering, e: ty.Assert, hint: Name) -> Value:
 
 @handles(RULES, ty.Hole)
 def _hole(s: Lowering, e: ty.Hole, hint: Name) -> Value:
-    """What is still to be written fails, also where checks are dropped."""
+    """Lower a typed hole to a failure, even if checks are dropped."""
     s.prov = (e.span,)
     unsafe, s.unsafe = s.unsafe, False
     s.check(FALSE, (f"Reached a hole of type {e.text}.",))
@@ -297,11 +300,11 @@ def _hole(s: Lowering, e: ty.Hole, hint: Name) -> Value:
 
 @handles(RULES, ty.Attr)
 def _attr(s: Lowering, e: ty.Attr, hint: Name) -> Value:
-    """`unsafe` drops checks if the options allow it, and what is `blank` is not computed.
+    """Lower attributes: `unsafe`, `blank`, `scratch`, and tuning parameters.
 
-    Its sizes have to be known without it. Arrays that are `scratch` have any contents, if the
-    options allow it. A tuning parameter that has a value has that value. Other attributes do not
-    matter here.
+    `unsafe` drops checks if the options allow it. A `blank` value is not computed; its sizes must
+    be known without it. Arrays that are `scratch` have any contents, if the options allow it. A
+    tuning parameter that has a value has that value. Other attributes do not matter here.
     """
     if e.attr == "blank":
         s.prov = (e.span,)
@@ -328,10 +331,10 @@ def _scratch(s: Lowering, e: ty.Attr, hint: Name) -> Value:
     """Note [Arrays that nobody has written].
 
     `#[scratch] e` is arrays of the sizes of `e` whose contents do not matter until the program
-    writes them; its scalars and its checks stay. What computes the contents is then dead code. A
-    program that reads a cell before writing it would find what was in memory before, of other
-    runs as well, so that this takes the option that drops checks, which no server takes. Without
-    it the contents are those of `e`: one of the values that the program allows.
+    writes them; its scalars and its checks stay. The code of the contents is then dead. A program
+    that reads a cell before writing it would find what was in memory before, of other runs as well,
+    so this needs the option that drops checks, which no server accepts. Without it the contents are
+    those of `e`: one of the values that the program allows.
     """
     value = s.lower(e.exp, hint)
     s.prov = (e.span,)
@@ -352,7 +355,7 @@ def _scratch(s: Lowering, e: ty.Attr, hint: Name) -> Value:
 
 
 def unwritten(s: Lowering, value: Value, hint: Name) -> Value:
-    """Arrays of the shapes of those in `value` with any contents, and its scalars."""
+    """Make uninitialised arrays of the shapes in `value`; keep its scalars."""
     return tuple(
         s.array(ir.Scratch(x.prim, x.shape), x.prim, x.shape, hint or base_of(x.name))
         if isinstance(x, Arr)
@@ -363,14 +366,14 @@ def unwritten(s: Lowering, value: Value, hint: Name) -> Value:
 
 @handles(RULES, ty.Coerce)
 def _coerce(s: Lowering, e: ty.Coerce, hint: Name) -> Value:
-    """A check at run time that sizes are as stated."""
+    """Lower a coercion: check at run time that sizes are as stated."""
     value = s.lower(e.exp, hint)
     s.prov = (e.span,)
     return _retype(s, value, e.type)
 
 
 def _retype(s: Lowering, value: Value, t: Type) -> Value:
-    """`value` with the sizes that `t` declares, what its variants hold as far as they are there."""
+    """Give `value` the sizes that `t` declares; payloads as far as their variants are present."""
     shapes = shapes_of(value)
     for k, (_, dims, _) in enumerate(components(t)):
         pairs = zip(shapes[k], dims, strict=True)

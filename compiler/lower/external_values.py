@@ -1,8 +1,8 @@
-"""Values of an entry point as the outside writes them, and as the components that programs have.
+"""External values of entry points, and their components.
 
 Beside Futhark's notation for arrays and scalars (`ir/values.py`) there are `{a = 1, b = [1, 2]}`,
 `(1, 2)`, `#some 3`, `#both (#some 3) (#none)`, and arrays of these, such as `[(1, true)]` and
-`empty([0][3](i32, bool))`. `read_external.py` reads them.
+`empty([0][3](i32, bool))`. `read_external.py` parses them.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ T = TypeVar("T")
 Cells = npt.NDArray[np.generic]
 Mask = npt.NDArray[np.bool_]
 Tags = Callable[[int, int, Mask], None]
-"""Is told of each component with tags: how many variants there are, and which elements have one."""
+"""Called for each component with tags: the number of variants, and the mask of elements."""
 _ALL = np.array(True)
 
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """An entry point: its function at stage `soa`, and the types that its source has there."""
+    """An entry point: its function at stage `soa`, and its source types."""
 
     fun: Function
     params: tuple[Type, ...]
@@ -43,26 +43,26 @@ class Outside:
 
 
 def outside(mono: TypedProg, fun: Function) -> Outside:
-    """What the program at stage `mono`, and its function at `soa`, tell of an entry point."""
+    """Return an entry point from the program at stage `mono` and its function at `soa`."""
     (definition,) = [one for one in mono.defs if one.is_entry and one.source_name == fun.name]
     return Outside(fun, tuple(pat.type for pat in definition.params), parts(definition.ret))
 
 
 def parts(kind: Type) -> tuple[Type, ...]:
-    """The parts of a tuple, or a type itself: the results of a function that gives it."""
+    """Return the parts of a tuple type, or the type itself: the results of a function."""
     if isinstance(kind, Record) and is_tuple(kind.fields):
         return tuple(of for _, of in kind.fields)
     return (kind,)
 
 
 def divided(kinds: Sequence[Type], flat: Sequence[T]) -> list[list[T]]:
-    """The components of each of several values."""
+    """Split components by value."""
     rest = iter(flat)
     return [[one for _, one in zip(components(kind), rest, strict=False)] for kind in kinds]
 
 
 def is_plain(kind: Type) -> bool:
-    """Whether a value is one array or scalar in every notation."""
+    """Return True for a type that is one array or scalar in every notation."""
     return isinstance(kind, PrimT) or (isinstance(kind, Array) and isinstance(kind.elem, PrimT))
 
 
@@ -70,7 +70,7 @@ def is_plain(kind: Type) -> bool:
 
 
 def show(kinds: Sequence[Type], flat: Sequence[Value], most: int | None = None) -> list[str]:
-    """The text of each of several values, of about `most` characters as `values.beginning`."""
+    """Render several values, each in about `most` characters as `values.beginning`."""
     if sum(len(components(kind)) for kind in kinds) != len(flat):
         return [values.show(one) for one in flat]
     pairs = zip(kinds, divided(kinds, flat), strict=True)
@@ -92,7 +92,7 @@ def _text(kind: Type, flat: Sequence[Value], most: int | None) -> str:
 
 
 def _texts(kind: Type, flat: Sequence[Cells], count: int, few: int) -> list[str]:
-    """The texts of `count` values, the rows of the components, with so many elements of arrays."""
+    """Render `count` values, the rows of the components, with at most `few` elements of arrays."""
     match kind:
         case PrimT(prim):
             return values.elements(flat[0], prim)
@@ -125,7 +125,7 @@ def _texts(kind: Type, flat: Sequence[Cells], count: int, few: int) -> list[str]
 
 
 def _payload(kind: Sum, variant: int, flat: Sequence[T]) -> list[tuple[Type, list[T]]]:
-    """The parts of what a variant holds, with their components among those of the sum."""
+    """Return the parts of a payload, with their components among those of the sum."""
     slots, payload = sum_slots(kind)[1][variant], kind.variants[variant][1]
     own = divided(payload, [flat[1 + slot] for slot in slots])
     return list(zip(payload, own, strict=True))
@@ -150,7 +150,7 @@ def _array_texts(kind: Array, flat: Sequence[Cells], count: int, few: int) -> li
 
 
 def type_texts(kinds: Sequence[Type], flat: Sequence[Value]) -> list[str]:
-    """The types of several values with their sizes."""
+    """Render the types of several values with their sizes."""
     if sum(len(components(kind)) for kind in kinds) != len(flat):
         return [values.type_text(one) for one in flat]
     shapes = divided(kinds, [one.shape for one in flat])
@@ -158,7 +158,7 @@ def type_texts(kinds: Sequence[Type], flat: Sequence[Value]) -> list[str]:
 
 
 def sized(kind: Type, shapes: Sequence[tuple[int, ...]]) -> Type:
-    """A type with the sizes that its components have."""
+    """Return a type with the actual sizes of its components."""
     match kind:
         case Array(dims, elem):
             own = tuple(map(SizeConst, shapes[0][: len(dims)]))
@@ -181,13 +181,13 @@ def sized(kind: Type, shapes: Sequence[tuple[int, ...]]) -> Type:
 
 
 class TagError(InputError):
-    """A tag that no variant has; `component` says which of the value's it is in."""
+    """A tag without a variant; `component` is its position in the value."""
 
     component = 0
 
 
 def check_tags(kind: Type, flat: Sequence[Value]) -> None:
-    """Raise TagError where a sum among the components is none of its variants."""
+    """Raise TagError for a tag without a variant."""
 
     def look(k: int, count: int, live: Mask) -> None:
         tags = np.asarray(flat[k], np.int8)
@@ -206,7 +206,7 @@ def check_tags(kind: Type, flat: Sequence[Value]) -> None:
 
 
 def possible(kinds: Sequence[Type], flat: Sequence[Value]) -> list[Value]:
-    """Random components as values of types: their tags are of variants, what is unused is 0."""
+    """Make random components valid: tags of variants, 0 in unused slots."""
     return [
         one
         for kind, own in zip(kinds, divided(kinds, flat), strict=True)
@@ -215,7 +215,7 @@ def possible(kinds: Sequence[Type], flat: Sequence[Value]) -> list[Value]:
 
 
 def comparable(kinds: Sequence[Type], flat: Sequence[Value | None]) -> list[Value]:
-    """The components of several values, where what is unused is 0 and has no size of its own."""
+    """Normalise the components of values: unused slots are 0, without a size of their own."""
     return [
         one
         for kind, own in zip(kinds, divided(kinds, flat), strict=True)
@@ -264,10 +264,10 @@ def _has_sum(kind: Type) -> bool:
 def _uses(
     kind: Type, at: Sequence[int], live: Mask, flat: Sequence[Value | None], tags: Tags
 ) -> Iterator[tuple[int, Mask]]:
-    """The components at these places, each with the elements of values that have it.
+    """Yield the components at these positions, each with the mask of values that use it.
 
-    `live` are the values that there are. A component that is not there is not looked into, nor is
-    a sum that no value has.
+    `live` is the mask of existing values. Missing components are skipped, and so is a sum that no
+    value uses.
     """
     match kind:
         case Record(fields):
@@ -289,7 +289,7 @@ def _uses(
 
 
 def _spread(live: Mask, over: Value | None) -> Mask:
-    """Whether elements of an array are those of values that there are."""
+    """Broadcast the mask of existing values to the elements of an array."""
     if over is None:
         return live
     inner = (1,) * (over.ndim - live.ndim)

@@ -1,4 +1,4 @@
-"""Constants that hold functions and have sizes that only their values tell."""
+"""Specialise constants that hold functions and have existential sizes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from compiler.lower.static import I64, Closure, Rec, Tagged, Value, collect_size
 
 
 def functional_constant(sp: Specialiser, fun: Closure, out: list[Binding]) -> Value:
-    """The value of a constant that holds functions and has sizes that only the value tells.
+    """Evaluate a constant that holds functions and has existential sizes.
 
-    It is evaluated once, so that all uses mean the same sizes: what it computes are constants of
-    their own. What it checks is checked wherever it is used.
+    It is evaluated once, so that all uses have the same sizes: its data become constants of their
+    own. Its checks are repeated wherever it is used.
     """
     assert isinstance(fun.code, ty.Def)
     code, key = fun.code, (fun.code.name, *(fun.types or ()))
@@ -38,7 +38,7 @@ def functional_constant(sp: Specialiser, fun: Closure, out: list[Binding]) -> Va
 
 
 def _as_constants(sp: Specialiser, code: ty.Def, bindings: list[Binding]) -> list[Binding]:
-    """Constants for all that `bindings` bind; what remains are those that only check."""
+    """Turn `bindings` into constants; return those that only check."""
 
     def define(name: Name, t: Type, sizes: tuple[Name, ...], body: ty.Exp) -> ty.Var:
         ext = (*sizes, *_sizes_from(t, body))
@@ -64,7 +64,7 @@ def _as_constants(sp: Specialiser, code: ty.Def, bindings: list[Binding]) -> lis
 
 
 def _flattened(bindings: list[Binding]) -> Iterator[Binding]:
-    """The bindings, those inside of what they bind to before them."""
+    """Flatten nested bindings; inner ones come first."""
     for sizes, pat, rhs in bindings:
         inner = rhs
         while isinstance(inner, ty.Let):
@@ -74,7 +74,7 @@ def _flattened(bindings: list[Binding]) -> Iterator[Binding]:
 
 
 def _sizes_from(t: Type, body: ty.Exp) -> tuple[Name, ...]:
-    """The sizes in `t` that `body` brings forth."""
+    """Return the sizes in `t` that `body` introduces."""
     sizes: list[Size] = []
     collect_sizes(t, sizes)
     wanted = dict.fromkeys(size.name for size in sizes if isinstance(size, SizeVar))
@@ -90,7 +90,7 @@ def _sizes_from(t: Type, body: ty.Exp) -> tuple[Name, ...]:
 
 
 def _with_only(pat: ty.Pat, part: ty.PVar, alone: ty.PVar) -> ty.Pat:
-    """A pattern that binds nothing but one of its variables, under another name."""
+    """Return a pattern that binds only one of its variables, under another name."""
     match pat:
         case ty.PRecord(fields=fields):
             return replace(pat, fields=tuple((f, _with_only(q, part, alone)) for f, q in fields))
@@ -109,7 +109,7 @@ def bind_sizes(
     span: Span,
     out: list[Binding],
 ) -> None:
-    """Bind sizes of a functional value's type `t` to what its body's type has, or its data."""
+    """Bind each size from the body's type, else from the closure's data."""
     found: dict[Name, Size] = {}
     match_sizes(set(sizes), t, have, found)
     for name, size in found.items():

@@ -1,4 +1,4 @@
-"""Calls of definitions."""
+"""Lower calls of definitions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from compiler.lower.values import Arr, Component, Value, instance_params, operan
 
 
 def _apply(s: Lowering, e: ty.Apply, hint: Name) -> Value:
-    """A call of an intrinsic or of a definition."""
+    """Lower a call of an intrinsic or of a definition."""
     fn = e.fn
     if not isinstance(fn, ty.Var):
         raise CompilerBug("a call of something without a name", e.span)
@@ -33,9 +33,9 @@ def _apply(s: Lowering, e: ty.Apply, hint: Name) -> Value:
 
 
 def _call(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """A call; sizes go first, and results of unknown size come with their sizes.
+    """Lower a call; sizes are passed first, and existential sizes are results.
 
-    Variables are looked up last: they may be sizes that other arguments bring.
+    Variables are looked up last: they may be sizes that come with other arguments.
     """
     target = s.constants.lowered[fn.name]
     lowered = {k: s.lower(a) for k, a in enumerate(e.args) if not isinstance(a, ty.Var)}
@@ -72,9 +72,9 @@ def _argument(
     dims: tuple[Size, ...],
     mapping: dict[Name, Poly],
 ) -> Component:
-    """An argument as the parameter wants it; `mapping` has the sizes to its left.
+    """Convert an argument for its parameter; `mapping` has the sizes to its left.
 
-    `dims` are the sizes of its own type: of a variant that is never chosen it may know no number.
+    `dims` are the sizes of its own type, unknown for a variant that is never chosen.
     """
     if isinstance(component, Arr):
         assert isinstance(param.type, ir.Array)
@@ -103,7 +103,7 @@ def _results(
     e: ty.Apply,
     hint: Name,
 ) -> Value:
-    """The statement of a call, with the results' shapes in the caller's names."""
+    """Emit the call; return results with shapes in the caller's names."""
     fun = target.fun
     s.shares = s.shares or any(target.doubled)
     extra = len(fun.results) - len(components(e.type))

@@ -1,7 +1,9 @@
-"""Slices and updates by LMADs: `flat_index_2d`, `flat_update_2d`, .. (thesis, section 3.3).
+"""Lower slices and updates by LMADs: `flat_index_2d`, `flat_update_2d`, ..
 
-Checks stand before them: no count is negative, all cells are inside the array, and no cell is
-written twice. What follows from plain numbers is decided here; a proof may drop the rest later.
+(thesis, 3.3). (thesis, section 3.3).
+
+They are preceded by checks: no count is negative, all cells are in bounds, and no cell is written
+twice. Checks of constants are decided here; a proof may drop the others later.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from compiler.lower.values import Arr, Message, Value
 
 
 def _flat_index(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """The cells of an LMAD: a view of the first dimension by several others."""
+    """Lower a slice by an LMAD: a view of the first dimension with several dimensions."""
     source = e.args[0]
     value = s.lower(source)
     start = _number(s, e.args[1], "offset")
@@ -47,7 +49,7 @@ def _flat_index(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
 
 
 def _flat_update(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """The array with the cells of an LMAD replaced, component by component."""
+    """Lower an update by an LMAD, component by component."""
     target = e.args[0]
     value = s.lower(target)
     start = _number(s, e.args[1], "offset")
@@ -63,12 +65,12 @@ def _flat_update(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
 
 
 def _number(s: Lowering, e: ty.Exp, hint: str) -> SE:
-    """An i64 that may be mentioned several times."""
+    """Lower an i64 so that it may be repeated."""
     return simple(s, se(s, e, hint), hint)
 
 
 def _first_of(s: Lowering, value: Value, e: ty.Apply) -> Arr:
-    """The first component; all have the same outer sizes."""
+    """Return the first component; all have the same outer sizes."""
     first = value[0]
     if not isinstance(first, Arr):
         raise CompilerBug("an LMAD of no array", e.span)
@@ -79,36 +81,36 @@ def _first_of(s: Lowering, value: Value, e: ty.Apply) -> Arr:
 
 
 def _check_count(s: Lowering, count: Poly, words: Message) -> None:
-    """Refuse a negative number of cells."""
+    """Check that a number of cells is not negative."""
     text = ("Slice ", *words, " has a negative size, or one that no array can have.")
     s.check_size(count, text)
 
 
 def _check_inside(s: Lowering, dim: DimLmad, length: Poly, words: Message) -> None:
-    """Refuse cells outside of an array of that length; without cells, there are none."""
+    """Check that all cells are in bounds of an array of that length."""
     text = ("Slice ", *words, " out of bounds for array of shape [", se_of(length), "].")
     s.check(is_inside(dim, length), text)
 
 
 def is_inside(dim: DimLmad, length: Poly) -> SE:
-    """Whether all cells are those of an array of that length."""
+    """Return the condition that all cells are in bounds of an array of that length."""
     args = [se_of(length), dim.start, *pairs_of(dim)]
     return _guard("inside", guards.inside, len(dim.counts), args)
 
 
 def _check_distinct(s: Lowering, dim: DimLmad, words: Message) -> None:
-    """Refuse a cell that would be written twice."""
+    """Check that no cell is written twice."""
     text = ("Update of ", *words, " would write a cell twice.")
     s.check(_distinct(dim), text)
 
 
 def pairs_of(dim: DimLmad) -> list[SE]:
-    """Counts and strides in turn."""
+    """Return counts and strides, interleaved."""
     return [x for n, s in zip(dim.counts, dim.strides, strict=True) for x in (se_of(n), s)]
 
 
 def show_lmad(dim: DimLmad) -> Message:
-    """`{offset + {(n : s), ..}}` in a message."""
+    """Render `{offset + {(n : s), ..}}` for a message."""
     parts: list[str | SE] = ["{", dim.start, " + {"]
     for k, (count, stride) in enumerate(zip(dim.counts, dim.strides, strict=True)):
         parts += [", (" if k else "(", se_of(count), " : ", stride, ")"]
@@ -116,7 +118,7 @@ def show_lmad(dim: DimLmad) -> Message:
 
 
 def is_injective(dim: DimLmad) -> bool:
-    """Whether numbers alone say that no two points are one cell."""
+    """Return True if constants prove that no two points are the same cell."""
     return _distinct(dim) == TRUE
 
 
@@ -125,7 +127,7 @@ def _distinct(dim: DimLmad) -> SE:
 
 
 def _guard(name: str, meaning: Callable[..., bool], rank: int, args: Sequence[SE]) -> SE:
-    """The condition; `true` where numbers alone say so."""
+    """Return the guard's condition, `true` if constants prove it."""
     numbers = [int(a.value) for a in args if isinstance(a, Lit)]
     if len(numbers) == len(args) and meaning(*numbers):
         return TRUE

@@ -1,4 +1,4 @@
-"""Loops in their three forms."""
+"""Lower the three forms of loops."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from compiler.lower.values import Arr, Shape, Value, as_params, operand
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What a loop carries: the shapes of its components, and the sizes in them that change.
+    """The state that a loop carries: shapes of components, and the sizes that change.
 
-    `heads` are the parameters for these sizes; `starts` what they are first.
+    `heads` are the parameters for these sizes; `starts` their initial values.
     """
 
     shapes: list[Shape]
@@ -33,14 +33,14 @@ class Carried:
     starts: list[Poly]
 
     def shapes_of(self) -> list[Shape]:
-        """What a loop begins with."""
+        """Return the initial shapes."""
         now = dict(zip(self.heads.values(), self.starts, strict=True))
         return [tuple(p.subst(now) for p in shape) for shape in self.shapes]
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A loop's bound, under a name and as it was computed, and the array's components."""
+    """A loop's bound, as a name and as computed, and the components of its array."""
 
     bound: SE
     limit: SE
@@ -95,7 +95,7 @@ def _loop(s: Lowering, e: ty.Loop, hint: Name) -> Value:
 
 
 def _carried(s: Lowering, e: ty.Loop, init: Value) -> Carried:
-    """The shapes of what a loop carries; sizes that change become parameters."""
+    """Determine the state that a loop carries; changing sizes become parameters."""
     found = Carried([], {}, [])
     changing = _changing(e)
     for (_, dims, _), component in zip(components(e.pat.type), init, strict=True):
@@ -114,7 +114,7 @@ def _carried(s: Lowering, e: ty.Loop, init: Value) -> Carried:
 
 
 def _changing(e: ty.Loop) -> set[Size]:
-    """The sizes that may change: those that the loop binds, and those of what variants hold."""
+    """Return the sizes that may change: those that the loop binds, and those of payloads."""
     return {*map(SizeVar, e.sizes), *payload_sizes(e.pat.type)}
 
 
@@ -124,20 +124,20 @@ def _bind_head(s: Lowering, dim: Size, value: Poly) -> None:
 
 
 def _fit(s: Lowering, e: ty.Loop, value: Value, carried: Carried, sizes: list[Poly]) -> Value:
-    """`value` with the shapes that the loop carries when its sizes are `sizes`."""
+    """Fit `value` to the carried shapes, when the changing sizes are `sizes`."""
     now = dict(zip(carried.heads.values(), sizes, strict=True))
     shapes = [tuple(p.subst(now) for p in shape) for shape in carried.shapes]
     return fit_all(s, value, shapes, e.pat.type)
 
 
 def _bind_heads(s: Lowering, carried: Carried, values: Iterable[Name | Poly]) -> None:
-    """Let the sizes that change stand for `values`."""
+    """Bind the changing sizes to `values`."""
     for dim, value in zip(carried.heads, values, strict=True):
         _bind_head(s, dim, Poly.of(value))
 
 
 def _bind_told(s: Lowering, e: ty.Loop, carried: Carried, value: Value) -> None:
-    """Let sizes that only variants mention stand for what is told by a value of the loop's."""
+    """Bind sizes that only variants mention to those of a loop's value."""
     told = tuple(size for size in e.sizes if SizeVar(size) not in carried.heads)
     s.bind_sizes(told, e.pat.type, value)
 
@@ -145,7 +145,7 @@ def _bind_told(s: Lowering, e: ty.Loop, carried: Carried, value: Value) -> None:
 def _condition(
     s: Lowering, e: ty.Loop, carried: Carried, sizes: list[Poly], value: Value
 ) -> tuple[SE, ...]:
-    """The condition of a `while` on these values; nothing for other loops."""
+    """Return the condition of a `while` on these values; () for other loops."""
     if not isinstance(e.form, ty.While):
         return ()
     _bind_heads(s, carried, sizes)
@@ -155,7 +155,7 @@ def _condition(
 
 
 def _ends(s: Lowering, e: ty.Loop, carried: Carried, result: Value) -> list[Poly]:
-    """The sizes that change, as an iteration leaves them."""
+    """Return the changing sizes at the end of an iteration."""
     ends: dict[Size, Poly] = {}
     for (_, dims, _), component in zip(components(e.pat.type), result, strict=True):
         for dim, poly in zip(
@@ -169,10 +169,10 @@ def _ends(s: Lowering, e: ty.Loop, carried: Carried, result: Value) -> list[Poly
 def _kept_sizes(
     s: Lowering, carried: Carried, ends: list[Poly], depth: int
 ) -> dict[Size, list[Poly]]:
-    """Sizes of payloads that need not change, and what they are the largest of.
+    """Return payload sizes that need not change, with the sizes that they are the maximum of.
 
-    Rounds hand on what they are given, what the loop begins with, or nothing; for a point of a map
-    also what has the size of an array that is there, since threads reserve memory beforehand.
+    An iteration passes on payloads that it was given, initial ones, or none; inside a map also
+    payloads with the size of an existing array, since threads reserve memory in advance.
     """
     found: dict[Size, list[Poly]] = {}
     for (dim, head), start, end in zip(carried.heads.items(), carried.starts, ends, strict=True):
@@ -189,7 +189,7 @@ def _is_there(s: Lowering, size: Poly, depth: int) -> bool:
 
 
 def _bind_kept(s: Lowering, carried: Carried, kept: dict[Size, list[Poly]]) -> Carried:
-    """The loop without these sizes, which are bound before it."""
+    """Bind these sizes before the loop; return the loop's state without them."""
     for dim, sizes in kept.items():
         s.emit((Param(carried.heads[dim], ir.I64),), se_of(s.largest(sizes)))
     pairs = list(zip(carried.heads.items(), carried.starts, strict=True))
@@ -198,7 +198,7 @@ def _bind_kept(s: Lowering, carried: Carried, kept: dict[Size, list[Poly]]) -> C
 
 
 def _consumed_params(s: Lowering, params: list[Param], body: ir.Body, skip: int) -> list[Param]:
-    """The parameters; unique where the body consumes them or passes them on to unique ones."""
+    """Make parameters unique that the body consumes, or passes on to unique ones."""
     taken, found = of_body(body.stms, body.results[skip:], s.funs)
     unique = set(taken)
     unique |= {p.name for p in params if p.unique}
@@ -211,7 +211,7 @@ def _consumed_params(s: Lowering, params: list[Param], body: ir.Body, skip: int)
 
 
 def _loop_result(s: Lowering, e: ty.Loop, loop: ir.Loop, carried: Carried, hint: Name) -> Value:
-    """The loop's statement and what its names stand for afterwards."""
+    """Emit the loop's statement; return its results."""
     after = {head: s.ctx.fresh(head) for head in carried.heads.values()}
     final = {head: Poly.var(name) for head, name in after.items()}
     shapes = [tuple(p.subst(final) for p in shape) for shape in carried.shapes]
@@ -236,7 +236,7 @@ def _loop_result(s: Lowering, e: ty.Loop, loop: ir.Loop, carried: Carried, hint:
 
 
 def _loop_head(s: Lowering, e: ty.Loop) -> Head:
-    """What a loop's form evaluates once."""
+    """Evaluate the loop-invariant part of a loop's form."""
     if isinstance(e.form, ty.For):
         bound = se(s, e.form.bound)
         return Head(s.atom(bound, "bound"), bound, ())
@@ -249,7 +249,7 @@ def _loop_head(s: Lowering, e: ty.Loop) -> Head:
 
 
 def _loop_form(s: Lowering, e: ty.Loop, head: Head, cond_name: Name) -> ir.ForLoop | ir.WhileLoop:
-    """The IR form; binds what each iteration starts with."""
+    """Return the IR form; bind the names of an iteration."""
     match e.form:
         case ty.For(name, prim, _):
             index = s.name(name)
@@ -268,7 +268,7 @@ def _loop_form(s: Lowering, e: ty.Loop, head: Head, cond_name: Name) -> ir.ForLo
 
 
 MOST_UNROLLED = 2000
-"""Statements that a loop with `#[unroll]` may become."""
+"""Statements that a loop with `#[unroll]` may become, at most."""
 
 
 def _unroll(s: Lowering, e: ty.Loop) -> int:
@@ -276,7 +276,7 @@ def _unroll(s: Lowering, e: ty.Loop) -> int:
 
 
 def _row(s: Lowering, array: Arr, at: SE) -> SE | Arr:
-    """`array[at]`, not checked."""
+    """Return `array[at]`, unchecked."""
     if len(array.shape) == 1:
         return s.scalar(ir.Index(array.name, (at,)), array.prim, f"{base_of(array.name)}_el")
     exp = ir.Slice(array.name, (ir.DimFix(at), *full_slices(array.shape[1:])))

@@ -1,8 +1,8 @@
-"""One version of every definition per type instance, and no functions as values.
+"""Specialise every definition per type instance, and eliminate functional values.
 
 Needs: a checked program. Keeps: results, and the place of every expression; code of the prelude
-that is put in place has the place of the user's call. Result: monomorphic first-order definitions,
-each after those it refers to; lambdas occur only as arguments of intrinsics.
+that is inlined has the place of the user's call. Result: monomorphic first-order definitions, each
+after those it refers to; lambdas occur only as arguments of intrinsics.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from compiler.lower.traced import with_calls
 
 
 def monomorphise(prog: TypedProg, ctx: Ctx) -> TypedProg:
-    """The part of `prog` that its entry points (or `ctx.options.entry`) need, specialised.
+    """Specialise the part of `prog` that its entry points (or `ctx.options.entry`) need.
 
-    Errors: `UsageError` for an entry point that is not there, `RuntimeError_` where there is none.
+    Errors: `UsageError` for an unknown entry point, `RuntimeError_` for a program without any.
     """
     wanted = ctx.options.entry
     entries = tuple(e for e in prog.entries if not wanted or e.name == wanted)

@@ -1,4 +1,4 @@
-"""Names, types, sizes and patterns while code is specialised."""
+"""Names, types, sizes and patterns of specialised code."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ Binding = tuple[tuple[Name, ...], ty.Pat, ty.Exp]
 
 @dataclass(slots=True, eq=False)
 class Instance:
-    """A version that exists: its name and the outer variables that its calls pass first."""
+    """A version: its name, and the outer variables that its calls pass first."""
 
     name: Name
     brought: tuple[ty.Exp, ...]
     keep: tuple[object, ...]
-    """What the key's identities refer to."""
+    """Objects whose identities the key holds."""
     type: Type
-    """Of the result."""
+    """The type of the result."""
 
 
 @dataclass(slots=True, eq=False)
 class Making:
-    """A version, still being made, of a definition that calls itself."""
+    """A version of a recursive definition under construction."""
 
     code: ty.Def
     name: Name
@@ -68,8 +68,8 @@ class Making:
 class Specialiser:
     """The state of specialising a program.
 
-    `rules` rebuild what is data, by the class of the expression; `values` evaluate what is or holds
-    a function, that of `Exp` everything else.
+    `rules` rebuild data, by the class of the expression; `values` evaluate expressions that are or
+    hold functions, with the rule of `Exp` as default.
     """
 
     def __init__(
@@ -86,37 +86,38 @@ class Specialiser:
         self.done: list[ty.Def] = []
         self.instances: dict[object, Instance] = {}
         self.site: Span | None = None
-        """The user's call that led into the prelude code at hand."""
+        """The user's call that led into the current prelude code."""
         self.size_owner = {s: d.name for d in defs.values() if not d.params for s in d.ext}
-        """The constant that each size which only its value tells belongs to."""
+        """The constant that each existential size belongs to."""
         self.global_sizes: dict[Name, Name] = {}
-        """Those sizes, once the constant is specialised."""
+        """Names of these sizes, once the constant is specialised."""
         self.held: dict[object, tuple[Value, list[Binding]]] = {}
-        """Constants with such sizes that hold functions: their values, and what they check."""
+        """Constants with such sizes that hold functions: their values, and their checks."""
         self.versions = self.owner = 0
-        """Which version of a top-level definition is at work."""
+        """The version of a top-level definition being made."""
         self.placed: set[tuple[int, int]] = set()
-        """Lambdas that have been put in place, and in which version."""
+        """Lambdas that have been inlined, and the version."""
         self.open_sizes = False
-        """Whether there are instances with sizes that only values tell."""
+        """True if there are instances with existential sizes."""
         self.inside_arrow = 0
-        """Sizes in a function's type may mention its parameters: expressions stay as they are."""
+        """Inside a function's type sizes may mention its parameters: expressions stay unevaluated.
+        """
         self.once: dict[Span, ty.Var] = {}
-        """Expressions of the text that the syntax tree holds twice, bound to a name."""
+        """Expressions that the syntax tree holds twice, bound to a name."""
         self.making: dict[object, Making] = {}
-        """Versions of definitions that call themselves, and that are at work."""
+        """Versions of recursive definitions under construction."""
         self.inside: ty.Def | None = None
-        """The definition that calls itself whose version is being made, if it is one."""
+        """The recursive definition whose version is being made, if any."""
         self.higher: dict[Name, bool] = {}
         self.scalars: dict[int, tuple[Type, bool]] = {}
-        """Records and sums by their `id`, and whether they hold scalars only."""
+        """Records and sums by their `id`, True if they hold scalars only."""
 
     def ev(self, e: ty.Exp, env: Env) -> ty.Exp:
-        """The residual expression of an `e` that is no function."""
+        """Return the residual expression of `e`, which is not a function."""
         return self.rules[type(e)](self, e, env)
 
     def static(self, e: ty.Exp, env: Env, out: list[Binding]) -> Value:
-        """The value of an `e` that is a function or holds one; what it computes goes to `out`."""
+        """Evaluate `e`, which is or holds a function; its computations go to `out`."""
         return self.values.get(type(e), self.values[ty.Exp])(self, e, env, out)
 
 
@@ -124,12 +125,12 @@ class Specialiser:
 
 
 def user_span(sp: Specialiser, span: Span) -> Span:
-    """The span for code from `span`: prelude code takes the user's call that led there."""
+    """Return the place of code: prelude code takes the user's call that led there."""
     return sp.site if span.in_prelude and sp.site is not None else span
 
 
 def type_of(sp: Specialiser, t: Type, env: Env) -> Type:
-    """`t` with type parameters and sizes as the environment has them."""
+    """Substitute type parameters and sizes of the environment in `t`."""
     cls = type(t)
     if cls is PrimT:
         return t
@@ -154,9 +155,9 @@ def type_of(sp: Specialiser, t: Type, env: Env) -> Type:
 
 
 def _holds_scalars(sp: Specialiser, t: Type) -> bool:
-    """Whether a type holds scalars only: it is the same in all environments.
+    """Return True if a type holds scalars only: it is the same in all environments.
 
-    Every expression of a record of many fields has its type: each type is looked at once.
+    Results are cached: every expression of a large record has its type.
     """
     if isinstance(t, PrimT):
         return True
@@ -171,9 +172,9 @@ def _holds_scalars(sp: Specialiser, t: Type) -> bool:
 def with_sizes(
     sp: Specialiser, t: Type, ext: tuple[Name, ...], env: Env
 ) -> tuple[Type, tuple[Name, ...]]:
-    """The type of what an expression gives, and the sizes that it brings forth.
+    """Return the type of an expression's value, and the sizes that it introduces.
 
-    Among them are those of an instance of `'~t` that only the value tells.
+    These include existential sizes of an instance of `'~t`.
     """
     names = fresh_sizes(sp, ext, env)
     residual_type, told = named_sizes(sp, type_of(sp, t, env))
@@ -181,7 +182,7 @@ def with_sizes(
 
 
 def named_sizes(sp: Specialiser, t: Type) -> tuple[Type, tuple[Name, ...]]:
-    """A residual type with names for the sizes that only the value tells, and these names."""
+    """Name the existential sizes of a residual type; return it with these names."""
     names: list[Name] = []
     if not sp.open_sizes:
         return t, ()
@@ -196,7 +197,7 @@ def named_sizes(sp: Specialiser, t: Type) -> tuple[Type, tuple[Name, ...]]:
 
 
 def is_functional(sp: Specialiser, t: Type, env: Env) -> bool:
-    """Whether `t`, as the environment has it, holds a function."""
+    """Return True if `t`, in this environment, holds a function."""
     if isinstance(t, Array) or _holds_scalars(sp, t):
         return False
     if isinstance(t, Record):
@@ -208,7 +209,7 @@ def is_functional(sp: Specialiser, t: Type, env: Env) -> bool:
 
 
 def size_of(sp: Specialiser, s: Size, env: Env) -> Size:
-    """A size in residual names."""
+    """Return a size in residual names."""
     if isinstance(s, SizeConst):
         return s
     if isinstance(s, SizeVar):
@@ -226,7 +227,7 @@ def size_of(sp: Specialiser, s: Size, env: Env) -> Size:
 
 
 def _size_op(sp: Specialiser, s: SizeOp, env: Env) -> Size:
-    """Found out once for each environment: the parts of a long sum are the sums before it."""
+    """Evaluate a size operation, once per environment: parts of a long sum are shared."""
     known = env.sizes.get(id(s))
     if known is None:
         lhs, rhs = size_of(sp, s.lhs, env), size_of(sp, s.rhs, env)
@@ -258,7 +259,7 @@ def _size_name(sp: Specialiser, s: SizeVar, env: Env) -> Size:
 
 
 def _evaluate(sp: Specialiser, code: ty.Def, env: Env) -> None:
-    """Make a constant for its sizes' sake; these are the same for all types."""
+    """Specialise a constant for its sizes, which are the same for all types."""
     var = ty.Var(code.ret, NOWHERE, code.name, (UNIT,) * len(code.type_params))
     if is_functional(sp, code.ret, env):
         sp.static(var, env, [])
@@ -267,7 +268,7 @@ def _evaluate(sp: Specialiser, code: ty.Def, env: Env) -> None:
 
 
 def fresh_sizes(sp: Specialiser, names: tuple[Name, ...], env: Env) -> tuple[Name, ...]:
-    """New names for sizes that an expression brings forth."""
+    """Make new names for sizes that an expression introduces."""
     result = []
     for name in names:
         new = sp.ctx.fresh(name)
@@ -280,7 +281,7 @@ def fresh_sizes(sp: Specialiser, names: tuple[Name, ...], env: Env) -> tuple[Nam
 
 
 def definition(sp: Specialiser, e: ty.Var) -> ty.Def:
-    """What a global name stands for."""
+    """Return the definition of a global name."""
     code = sp.defs.get(e.name)
     if code is None:
         raise CompilerBug(f"{e.name} is not defined", e.span)
@@ -288,13 +289,13 @@ def definition(sp: Specialiser, e: ty.Var) -> ty.Def:
 
 
 def instantiated(sp: Specialiser, code: ty.Def | str, e: ty.Var, env: Env) -> Closure:
-    """Code that a global name stands for, with the name's type and size arguments."""
+    """Return the code of a global name, with its type and size arguments."""
     types = tuple(type_of(sp, t, env) for t in e.type_args)
     return Closure(code, None, types, tuple(size_of(sp, s, env) for s in e.size_args))
 
 
 def constant(sp: Specialiser, e: ty.Var, env: Env) -> ty.Var | ty.Const:
-    """A constant definition: its value if that is a literal, else a name for it."""
+    """Return a constant's value if it is a literal, else a name for it."""
     code = definition(sp, e)
     if isinstance(code.body, ty.Const):
         return replace(code.body, span=user_span(sp, e.span))
@@ -307,7 +308,7 @@ def constant(sp: Specialiser, e: ty.Var, env: Env) -> ty.Var | ty.Const:
 
 
 def _specialised(sp: Specialiser, code: ty.Def, types: tuple[Type, ...]) -> Instance:
-    """A version of a constant, which is made here."""
+    """Specialise a constant."""
     inner, site = Closure(code, None, types).enter(), sp.site
     sp.site = None
     name = sp.ctx.fresh(code.name)
@@ -322,7 +323,7 @@ def _specialised(sp: Specialiser, code: ty.Def, types: tuple[Type, ...]) -> Inst
 
 
 def own_sizes(sp: Specialiser, code: ty.Def, env: Env) -> tuple[Name, ...]:
-    """New names for the sizes that only the value of a constant tells."""
+    """Make new names for the existential sizes of a constant."""
     ext = fresh_sizes(sp, code.ext, env)
     sp.global_sizes.update(zip(code.ext, ext, strict=True))
     return ext
@@ -332,7 +333,7 @@ def own_sizes(sp: Specialiser, code: ty.Def, env: Env) -> tuple[Name, ...]:
 
 
 def pattern(sp: Specialiser, p: ty.Pat, env: Env) -> ty.Pat:
-    """`p` with new names, which the environment maps to."""
+    """Rename the variables of `p`, recording the names in the environment."""
     t, span = type_of(sp, p.type, env), user_span(sp, p.span)
     match p:
         case ty.PVar(name=name, consumes=consumes):
@@ -347,7 +348,7 @@ def pattern(sp: Specialiser, p: ty.Pat, env: Env) -> ty.Pat:
 
 
 def bind(sp: Specialiser, p: ty.Pat, value: Value, env: Env, out: list[Binding]) -> None:
-    """Make `p` stand for `value`; what cannot be substituted is bound in `out`."""
+    """Bind `p` to `value`; values that cannot be substituted are bound in `out`."""
     match p, value:
         case ty.PVar(), _:
             _bind_variable(sp, p, value, env, out)
@@ -365,7 +366,7 @@ def bind(sp: Specialiser, p: ty.Pat, value: Value, env: Env, out: list[Binding])
 
 
 def _bind_variable(sp: Specialiser, p: ty.PVar, value: Value, env: Env, out: list[Binding]) -> None:
-    """Substitute names, literals, functions and small sizes of the prelude; bind the rest."""
+    """Substitute names, literals, functions and small sizes of the prelude; bind other values."""
     if not isinstance(value, ty.Exp) or isinstance(value, ty.Const | ty.Var):
         env.names[p.name] = value
         return
@@ -381,21 +382,21 @@ def _bind_variable(sp: Specialiser, p: ty.PVar, value: Value, env: Env, out: lis
 
 
 def trivial(sp: Specialiser, value: Value, out: list[Binding]) -> Value:
-    """`value` as something that may be used any number of times."""
+    """Return `value` in a form that may be repeated."""
     if not isinstance(value, ty.Exp) or isinstance(value, ty.Const | ty.Var):
         return value
     return named(sp, value, "arg", out)
 
 
 def named(sp: Specialiser, value: ty.Exp, base: str, out: list[Binding]) -> ty.Var:
-    """A new variable for `value`."""
+    """Bind `value` to a new variable."""
     var = ty.Var(value.type, value.span, sp.ctx.fresh(base))
     out.append(((), ty.PVar(value.type, value.span, var.name), value))
     return var
 
 
 def residual(sp: Specialiser, value: Value, t: Type, span: Span) -> ty.Exp:
-    """`value` as an expression.
+    """Return `value` as an expression.
 
     Errors: `Limitation` for a function.
     """
@@ -419,7 +420,7 @@ def residual(sp: Specialiser, value: Value, t: Type, span: Span) -> ty.Exp:
 
 
 def _has_value(size: Size, value: Size, env: Env) -> bool:
-    """Whether a size stands for this value from now on: none of its names is yet to be bound."""
+    """Return True if a size has its final value: none of its names is still unbound."""
     if isinstance(size, SizeVar):
         return value is not size
     return isinstance(size, SizeConst) or id(size) in env.sizes
@@ -434,7 +435,7 @@ _MADE_BY = {"map": "map", "scan": "scan", "iota": "iota", "replicate": "rep", "c
 
 
 def called(e: ty.Exp) -> Name:
-    """A name for the array that `e` computes, from the program's names where it can be."""
+    """Return a name for the array that `e` computes, after the program's names if possible."""
     match e:
         case ty.Var(name=name):
             return base_of(name)
@@ -459,14 +460,14 @@ def _part(name: Name) -> Name:
 
 
 def wrap(out: list[Binding], body: ty.Exp) -> ty.Exp:
-    """`body` under the bindings of `out`, first outermost."""
+    """Wrap `body` in the bindings of `out`, first outermost."""
     for sizes, p, rhs in reversed(out):
         body = ty.Let(body.type, rhs.span, sizes, p, rhs, body)
     return body
 
 
 def fold_size(op: str, lhs: Size, rhs: Size) -> Size:
-    """`lhs op rhs`, computed where both are literals."""
+    """Return `lhs op rhs`, folded for literals."""
     if isinstance(lhs, SizeConst) and isinstance(rhs, SizeConst):
         a, b = lhs.value, rhs.value
         if op in "+-*":
@@ -477,7 +478,7 @@ def fold_size(op: str, lhs: Size, rhs: Size) -> Size:
 
 
 def exp_size(e: ty.Exp, depth: int) -> Size | None:
-    """A short sum, difference or product of i64 variables and literals as a size, else None."""
+    """Return a short sum, difference or product of i64 atoms as a size, or None."""
     match e:
         case ty.Const(value=value):
             return SizeConst(int(value))

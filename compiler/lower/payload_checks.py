@@ -1,6 +1,6 @@
-"""Whether what variants hold has the sizes that its type names, where that is not known.
+"""Check payloads of variants against the sizes of their types, where these are unknown.
 
-Values from outside and coercions are looked at; everywhere else types are right.
+This concerns external values and coercions; elsewhere the type system ensures it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from compiler.lower.values import Arr, Component, Shape, Value, show_shape
 
 
 def told_by_payloads(code: ty.Def) -> tuple[Name, ...]:
-    """The size parameters that nothing tells but what variants among the parameters hold."""
+    """Return the size parameters that only payloads of parameters determine."""
     held: set[Name] = set()
     others: set[Name] = set()
     for pat in code.params:
@@ -36,9 +36,9 @@ def told_by_payloads(code: ty.Def) -> tuple[Name, ...]:
 
 
 def check_payloads(s: Lowering, value: Value, t: Type) -> None:
-    """Stop where a variant is chosen that holds arrays of other sizes than `t` names.
+    """Check that payloads of the chosen variants have the sizes that `t` names.
 
-    Sums inside of what a variant holds are looked at where they are matched.
+    Sums inside payloads are checked where they are matched.
     """
     for of, at in _sums(t, 0):
         for k, (name, payload) in enumerate(of.variants):
@@ -53,7 +53,7 @@ def check_payloads(s: Lowering, value: Value, t: Type) -> None:
 
 
 def _sums(t: Type, at: int) -> Iterator[tuple[Sum, int]]:
-    """The outermost sums in a type, and where their components begin."""
+    """Yield the outermost sums in a type, and the start of their components."""
     match t:
         case Sum():
             yield t, at
@@ -68,7 +68,7 @@ def _sums(t: Type, at: int) -> Iterator[tuple[Sum, int]]:
 def _check_chosen(
     s: Lowering, tags: Component, k: int, name: str, have: Shape, want: Shape
 ) -> None:
-    """Stop where a tag is `k` unless both shapes are the same."""
+    """Check that both shapes are equal where a tag is `k`."""
     fits: SE = TRUE
     for own, other in zip(have, want, strict=True):
         if own != other:
@@ -82,7 +82,7 @@ def _check_chosen(
 
 
 def _or_none(s: Lowering, fits: SE, tags: Arr, k: int) -> SE:
-    """Whether something holds, or no tag of an array is `k`; the tags are read if it does not."""
+    """Return `fits`, or that no tag of an array is `k`; the tags are read only if needed."""
     outer = s.open()
     total = Poly.const(1)
     for size in tags.shape:

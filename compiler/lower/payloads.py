@@ -1,8 +1,8 @@
-"""The arrays that variants hold, in the sizes that they have. See Note [Payload sizes].
+"""Arrays in payloads of variants, with their actual sizes. See Note [Payload sizes].
 
-Values of one type come together in an array, in its updates and in folds: there all of them get the
-sizes of the largest. One that is smaller does not have the variant; what takes its place is zeros
-that nothing reads.
+Where values of one type are combined, in arrays, updates and folds, all of them get the sizes of
+the largest. A smaller one does not have the variant; its payload is replaced by zeros that nothing
+reads.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from compiler.lower.components import PayloadSize, components
 from compiler.lower.values import Arr, Component, Shape, Value, as_params
 
 Sizes = dict[PayloadSize, Poly]
-"""What the sizes of payloads in a type are."""
+"""Values of the payload sizes in a type."""
 
 
 @lru_cache(maxsize=1024)
 def payload_sizes(t: Type) -> tuple[PayloadSize, ...]:
-    """The sizes in a type that values have where they have the variant."""
+    """Return the payload sizes in a type that depend on the variant."""
     dims = (dim for _, dims, _ in components(t) for dim in dims)
     held = (dim for dim in dims if isinstance(dim, PayloadSize) and not dim.always)
     return tuple(dict.fromkeys(held))
 
 
 def name_of(size: Size) -> Name:
-    """What a size would like to be called."""
+    """Return the name hint of a size."""
     inner = size.size if isinstance(size, PayloadSize) else size
     return inner.name if isinstance(inner, SizeVar) else "n"
 
 
 def as_brought(s: Lowering, shape: Shape, dims: tuple[Size, ...]) -> Shape:
-    """The shape of a payload in the sizes of an argument's, where they are known to be the same."""
+    """Return the shape of a payload in an argument's sizes, where they are known to be equal."""
     return tuple(
         next((own for own in s.payloads if _is_same(s, own, size)), size)
         if isinstance(dim, PayloadSize) and not dim.always
@@ -59,7 +59,7 @@ def _is_same(s: Lowering, one: Poly, other: Poly) -> bool:
 
 
 def zeros(s: Lowering, prim: Prim, shape: Shape) -> Component:
-    """A value of no interest."""
+    """Make an unused value."""
     zero = Lit(False if prim == "bool" else 0.0 if prim in FLOATS else 0, prim)
     return s.array(ir.Replicate(shape, zero), prim, shape) if shape else zero
 
@@ -68,9 +68,9 @@ def zeros(s: Lowering, prim: Prim, shape: Shape) -> Component:
 
 
 def fit(s: Lowering, component: Component, shape: Shape, dims: tuple[Size, ...]) -> Component:
-    """A component in the given shape, with zeros where its variant is not there in that size.
+    """Return a component in the given shape, with zeros where its variant is not chosen.
 
-    `dims` are the sizes of its type, or of an element's or array's of it: the last ones count.
+    `dims` are the sizes of its type, or of an element's or array's: aligned at the end.
     """
     if not isinstance(component, Arr) or component.shape == shape:
         return component
@@ -107,13 +107,13 @@ def _equal(have: Poly, want: Poly) -> SE:
 
 
 def fit_all(s: Lowering, value: Value, shapes: Iterable[Shape], t: Type) -> Value:
-    """`fit` for the components of a value of type `t`, or of an element or array of it."""
+    """Apply `fit` to the components of a value of type `t`, or of an element or array of it."""
     triples = zip(value, shapes, components(t), strict=True)
     return tuple(fit(s, x, shape, dims) for x, shape, (_, dims, _) in triples)
 
 
 def sizes_in(t: Type, values: Iterable[Value]) -> dict[PayloadSize, list[Poly]]:
-    """What the sizes of payloads are in some values, which are as in `fit_all`."""
+    """Return the payload sizes in some values, which are as in `fit_all`."""
     found: dict[PayloadSize, list[Poly]] = {size: [] for size in payload_sizes(t)}
     for value in values if found else ():
         for (_, dims, _), shape in zip(components(t), shapes_of(value), strict=True):
@@ -124,17 +124,17 @@ def sizes_in(t: Type, values: Iterable[Value]) -> dict[PayloadSize, list[Poly]]:
 
 
 def largest(s: Lowering, t: Type, values: Iterable[Value]) -> Sizes:
-    """The sizes that hold the payloads of all values, which are as in `fit_all`."""
+    """Return the largest payload sizes of all values, which are as in `fit_all`."""
     return {dim: s.largest(sizes) for dim, sizes in sizes_in(t, values).items()}
 
 
 def shapes_of(value: Value) -> list[Shape]:
-    """The shapes of the components."""
+    """Return the shapes of the components."""
     return [x.shape if isinstance(x, Arr) else () for x in value]
 
 
 def shapes_in(shapes: Iterable[Shape], t: Type, sizes: Sizes) -> list[Shape]:
-    """The shapes of a value, which is as in `fit_all`, with payloads in these sizes."""
+    """Return the shapes of a value, which is as in `fit_all`, with these payload sizes."""
     found: list[Shape] = []
     for (_, dims, _), shape in zip(components(t), shapes, strict=True):
         pairs = zip(shape, _aligned(dims, len(shape)), strict=True)
@@ -143,7 +143,7 @@ def shapes_in(shapes: Iterable[Shape], t: Type, sizes: Sizes) -> list[Shape]:
 
 
 def alike(s: Lowering, t: Type, *values: Value) -> tuple[Value, ...]:
-    """Values, which are as in `fit_all`, with payloads in the sizes of the largest."""
+    """Extend payloads of values, which are as in `fit_all`, to the largest sizes."""
     if not payload_sizes(t):
         return values
     sizes = largest(s, t, values)
@@ -155,9 +155,9 @@ def alike(s: Lowering, t: Type, *values: Value) -> tuple[Value, ...]:
 
 @dataclass(slots=True)
 class FoldSizes:
-    """The sizes of what variants hold in the elements that a fold carries.
+    """Payload sizes of the elements that a fold carries.
 
-    They are names until the operator is known: it may give what no element holds (`makes`).
+    They are names until the operator is known: it may make new payloads (`makes`).
     """
 
     s: Lowering
@@ -175,20 +175,20 @@ class FoldSizes:
         self.at = len(self.s.stms)
 
     def shapes(self, of: Iterable[Shape]) -> list[Shape]:
-        """The shapes of elements, with these sizes."""
+        """Return the shapes of elements, with these sizes."""
         return shapes_in(of, self.elem, self.sizes)
 
     def makes(self, result: Value) -> None:
-        """Take note of what the operator gives: payloads of its operands, or none, are known."""
+        """Record sizes of the operator's result other than those of its operands, or 0."""
         for dim, polys in sizes_in(self.elem, [result]).items():
             own = {size for poly in polys for size in self.s.one_of(poly)}
             if not own <= {Poly.const(0), *self.sizes.values()}:
                 self.made.add(dim)
 
     def close(self, *values: Value) -> None:
-        """Bind the sizes in front of the fold, over what it begins with.
+        """Bind the sizes in front of the fold, as maxima over its initial values.
 
-        Errors: `Limitation` for a payload that the operator makes, of a size that its type hides.
+        Errors: `Limitation` for a payload that the operator makes with a size that its type hides.
         """
         if not self.sizes:
             return
@@ -208,9 +208,9 @@ class FoldSizes:
 def row_sizes(
     s: Lowering, width: Poly, fn: tuple[Value, list[Stm]], arrays: tuple[Name, ...], sizes: Sizes
 ) -> Sizes:
-    """The sizes of the rows that a mapped function gives, where its `sizes` are its own.
+    """Return the sizes of a mapped function's rows, where its `sizes` are local to it.
 
-    `fn` are its parameters and statements, which are repeated for the sizes alone.
+    `fn` has its parameters and statements, which are repeated only for the sizes.
     """
     taken, _ = of_body(tuple(fn[1]), (), s.funs)
     arrays = tuple(
@@ -236,7 +236,7 @@ def _maximum(s: Lowering) -> Lambda:
 
 
 def _without_pushes(stms: tuple[Stm, ...]) -> tuple[Stm, ...]:
-    """Statements that write to no accumulator."""
+    """Remove pushes to accumulators from statements."""
     return tuple(
         Stm(stm.pat, map_stms(stm.exp, _without_pushes), stm.prov)
         for stm in stms

@@ -1,7 +1,7 @@
-"""Reads values of an entry point's types, as text (`external_values.py`) and in the binary format.
+"""Parse external values of an entry point, from text and the binary format.
 
-A parameter may also be given as its components, one value after the other, as binary data has them.
-What a variant leaves unused is 0, and has the sizes that other values tell, or none.
+A parameter may also be given as its components, one value after the other, as in binary data.
+Unused slots are 0, with the sizes that other values determine, or size 0.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from compiler.lower.external_values import (
 )
 
 Found = list[Value | None]
-"""Components; None: no variant that was given has it."""
+"""Components; None: no given variant uses it."""
 _EMPTY = re.compile(r"empty\s*\(\s*")
 _SIZES = re.compile(r"(?:\[\s*[0-9]{1,15}\s*\]\s*)*")
 _NAME = re.compile(r"[^\W\d][\w']*|[0-9]+")
@@ -40,7 +40,7 @@ _UNIT = re.compile(r"\(\s*\)")
 
 
 def arguments(of: Outside, data: bytes | str) -> list[Value]:
-    """The components of the parameters. Raises InputError, with the place in a text, and whose."""
+    """Parse the parameters' components. Raises InputError with its place and parameter."""
     found = _read(of.params, data, _called(of))
     wanted = sum(len(components(kind)) for kind in of.params)
     if len(found) < wanted and not all(map(is_plain, of.params)):
@@ -53,12 +53,12 @@ def arguments(of: Outside, data: bytes | str) -> list[Value]:
 
 
 def results(of: Outside, data: bytes | str) -> list[Value]:
-    """The components of results, as `comparable` makes them."""
+    """Parse the components of results, normalised as by `comparable`."""
     return comparable(of.results, _read(of.results, data))
 
 
 def _called(of: Outside) -> list[str]:
-    """The parameters in words: those of one component by its name, others by their number."""
+    """Describe the parameters: those of one component by name, others by number."""
     own = divided(of.params, entry.external(of.fun))
     return [
         f"the value of `{base_of(parts[0].name)}`" if len(parts) == 1 else f"argument {k}"
@@ -76,7 +76,7 @@ def _read(kinds: Sequence[Type], data: bytes | str, called: Sequence[str] = ()) 
 
 
 def check(kinds: Sequence[Type], flat: Sequence[Value]) -> None:
-    """Raise InputError where components have a tag that no variant has."""
+    """Raise InputError for a tag without a variant."""
     at = 1
     for kind, own in zip(kinds, divided(kinds, flat), strict=True):
         try:
@@ -88,19 +88,19 @@ def check(kinds: Sequence[Type], flat: Sequence[Value]) -> None:
 
 
 def _check(kind: Type, flat: Sequence[Value]) -> None:
-    """As `check_tags`, where the components have their types: else others tell what is wrong."""
+    """Apply `check_tags` if the components have the right types; else other checks report that."""
     wanted = [(prim, len(dims)) for prim, dims, _ in components(kind)]
     if wanted == [(values.prim_of(one), one.ndim) for one in flat]:
         check_tags(kind, flat)
 
 
 class _Reader(ValueReader):
-    """A position in a text of values whose types are known."""
+    """A position in a text of values with known types."""
 
     def all(self, kinds: Sequence[Type], called: Sequence[str]) -> Found:
-        """The components of all values; what is beyond the last type is read without one.
+        """Parse the components of all values; those beyond the last type are read untyped.
 
-        An error tells in which it is, where words for them are given.
+        An error names its value by `called`.
         """
         found: Found = []
         for k, kind in enumerate(kinds):
@@ -116,7 +116,7 @@ class _Reader(ValueReader):
         return [*found, *self.values()]
 
     def _one(self, kind: Type) -> Found:
-        """The components of a value, in either notation."""
+        """Parse a value in either notation."""
         if not components(kind):
             unit = _UNIT.match(self.text, self.at)
             self.at = unit.end() if unit else self.at
@@ -139,7 +139,7 @@ class _Reader(ValueReader):
     # --- the notation ------------------------------------------------------------------------
 
     def _of(self, kind: Type) -> Found:
-        """The components of a value that is written as its type demands."""
+        """Parse a value in the notation of its type."""
         self._skip()
         start = self.at
         match kind:
@@ -160,13 +160,13 @@ class _Reader(ValueReader):
         return [value]
 
     def _take(self, sign: str) -> bool:
-        """Whether a sign comes next; it is passed by."""
+        """Consume a sign if it is next; return True if so."""
         here = self._comes(sign)
         self.at += len(sign) if here else 0
         return here
 
     def _comes(self, sign: str) -> bool:
-        """Whether a sign comes next."""
+        """Return True if a sign is next."""
         self._skip()
         return self.text.startswith(sign, self.at)
 
@@ -232,7 +232,7 @@ class _Reader(ValueReader):
         return found
 
     def _rows(self, elem: Type, rank: int) -> Found:
-        """An array of so many dimensions, row by row."""
+        """Parse an array of `rank` dimensions, row by row."""
         opened = self.at
         self._expect("[")
         if self._take("]"):
@@ -250,7 +250,7 @@ class _Reader(ValueReader):
         return [self._stacked(column, places) for column in zip(*rows, strict=True)]
 
     def _stacked(self, column: Sequence[Value | None], places: Sequence[int]) -> Value | None:
-        """One component of the rows; those that have none get zeros."""
+        """Stack one component of the rows; missing ones get zeros."""
         there = [(one, at) for one, at in zip(column, places, strict=True) if one is not None]
         if not there:
             return None
@@ -268,7 +268,7 @@ class _Reader(ValueReader):
     # --- arrays without elements -------------------------------------------------------------
 
     def _nothing(self, kind: Array) -> Found:
-        """`empty([0]..)`, whose type tells all sizes."""
+        """Parse `empty([0]..)`, whose type gives all sizes."""
         start = self.at
         self.at += len(_match(_EMPTY, self.text, self.at))
         found: Found = []
@@ -282,7 +282,7 @@ class _Reader(ValueReader):
         return found
 
     def _shapes(self, kind: Type) -> list[tuple[int, ...]]:
-        """The shapes of the components of a type whose sizes are written as numbers."""
+        """Parse the component shapes of a type with numeric sizes."""
         self._skip()
         match kind:
             case Array(dims, elem):

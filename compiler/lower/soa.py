@@ -1,21 +1,21 @@
-"""The typed, monomorphic program as the core language FUN: first-order, A-normal, no records.
+"""Lower the monomorphic program to the core language: first-order, A-normal, no records.
 
 Needs: `monomorphise` has run. Keeps: results and failures of every entry point. Gives: arrays of
 primitives only (arrays of tuples become tuples of arrays), sizes as polynomials over explicit i64
 parameters, and a check in front of whatever may fail.
 
 Provenance: a statement has the span of the expression that it computes. Code of the prelude that
-was put in place carries the user's call already; in functions of the prelude that are called, spans
-keep their file, and whoever inlines the call replaces them by the call's.
+was inlined carries the user's call already; in functions of the prelude that are called, spans keep
+their file, and inlining replaces them by the call's.
 
 Note [Borrowed arrays]. A zip gives no new array in this representation, although the source takes
 its result for fresh: both may be consumed. So its components are marked as borrowed, and are copied
-before they are consumed. What remains is a borrowed array that is used while its lender is
-consumed, and a slice by an LMAD that has a cell twice: `copies.py` finds out where functions that
+before they are consumed. Two cases remain: a borrowed array that is used while its lender is
+consumed, and a slice by an LMAD that has a cell twice: `copies.py` finds where functions that
 have such arrays overwrite them.
 
 Constants of the program are functions without parameters. An entry point evaluates those that it
-needs once, at its start; other functions take what they need of them as leading parameters.
+needs once, at its start; other functions take them as leading parameters.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _RULES = {**exps.RULES, **branches.RULES, **loops.RULES, **arrays.RULES, **invok
 
 
 def _definition(s: Lowering, code: ty.Def) -> Lowered:
-    """One definition."""
+    """Lower one definition."""
     s.prov = (code.span,)
     size_params: list[Param] = []
     told = told_by_payloads(code) if s.constants.is_entry else ()
@@ -103,7 +103,7 @@ def _definition(s: Lowering, code: ty.Def) -> Lowered:
 def _one_of_arguments(
     s: Lowering, fun: Function, heads: list[Operand]
 ) -> dict[Name, tuple[Poly, ...]]:
-    """Which sizes of results are one of some that the arguments tell, by the result's name."""
+    """Return the results that are one of several argument sizes, with these."""
     params = {p.name for p in fun.params}
     found: dict[Name, tuple[Poly, ...]] = {}
     for result, head in zip(fun.results, heads, strict=False):
@@ -117,10 +117,10 @@ def _one_of_arguments(
 def _parameters(
     s: Lowering, code: ty.Def, size_params: list[Param], told: tuple[Name, ...]
 ) -> list[Param]:
-    """The IR parameters, bound to the patterns of the definition.
+    """Make the IR parameters, bound to the patterns of the definition.
 
-    A size that no parameter to the left tells becomes a size parameter, checked in the body; sizes
-    that are `told` by what variants hold are computed there.
+    A size that no parameter to the left determines becomes a size parameter, checked in the body;
+    sizes that payloads determine (`told`) are computed there.
     """
     params: list[Param] = []
     arguments: list[Component] = []
@@ -158,7 +158,7 @@ def _parameters(
 
 
 def _declared_params(s: Lowering, t: Type, first: int, size_params: list[Param]) -> list[Shape]:
-    """The declared shapes of a parameter; what variants hold brings its sizes with it."""
+    """Return the declared shapes of a parameter; payload sizes come with it."""
     held: dict[Size, Poly] = {}
     for number, (_, dims, _) in enumerate(components(t), first):
         for at, dim in enumerate(dims):
@@ -173,7 +173,7 @@ def _declared_params(s: Lowering, t: Type, first: int, size_params: list[Param])
 def _told(
     s: Lowering, shape: Shape, number: int, in_scope: set[Name], size_params: list[Param]
 ) -> Shape:
-    """The shape of a component of the arguments, in sizes that parameters to the left tell."""
+    """Return an argument's component's shape, in sizes determined by parameters to the left."""
     new = list(shape)
     for at, poly in enumerate(shape):
         if not poly.names() <= in_scope:
@@ -184,7 +184,7 @@ def _told(
 
 
 def _declared_results(s: Lowering, code: ty.Def) -> tuple[Param, ...]:
-    """The results of a definition that calls itself, as its type says; all arrays are fresh."""
+    """Return the declared results of a recursive definition; all arrays are fresh."""
     own: tuple[Size, ...] = (*map(SizeVar, code.ext), *payload_sizes(code.ret))
     heads = [Param(s.ctx.fresh(name_of(size)), I64) for size in own]
     known = {size: Poly.var(p.name) for size, p in zip(own, heads, strict=True)}
@@ -197,7 +197,7 @@ def _declared_results(s: Lowering, code: ty.Def) -> tuple[Param, ...]:
 
 
 def _shapes(s: Lowering, t: Type, known: dict[Size, Poly]) -> list[Shape]:
-    """The declared shapes of a value, some of whose sizes are `known`."""
+    """Return the declared shapes of a value, given some `known` sizes."""
     return [
         tuple(known[dim] if dim in known else s.size(dim) for dim in dims)
         for _, dims, _ in components(t)
@@ -205,7 +205,7 @@ def _shapes(s: Lowering, t: Type, known: dict[Size, Poly]) -> list[Shape]:
 
 
 def _as_declared(s: Lowering, code: ty.Def, body: Value) -> tuple[list[Operand], Value]:
-    """The sizes that only the body knows, and its value in the shapes of the definition's type."""
+    """Return the existential sizes, and the body's value in the declared shapes."""
     s.bind_sizes(code.ext, code.ret, body)
     held: dict[Size, Poly] = dict(largest(s, code.ret, [body]).items())
     value = fit_all(s, body, _shapes(s, code.ret, held), code.ret)
@@ -220,7 +220,7 @@ def _as_declared(s: Lowering, code: ty.Def, body: Value) -> tuple[list[Operand],
 def _with_constants(
     stms: tuple[ir.Stm, ...], name: Name, held: tuple[Operand, ...]
 ) -> tuple[ir.Stm, ...]:
-    """Statements in which the function's calls of itself pass on the constants that it is given."""
+    """Make the function's recursive calls pass on the constants that it is given."""
     return tuple(
         replace(stm, exp=replace(stm.exp, args=(*held, *stm.exp.args)))
         if isinstance(stm.exp, ir.Call) and stm.exp.fun == name
@@ -232,7 +232,7 @@ def _with_constants(
 def _function_results(
     s: Lowering, code: ty.Def, body: Value
 ) -> tuple[list[Operand], tuple[Param, ...], Value]:
-    """Results with their declared sizes; sizes that only the body knows are results as well."""
+    """Return results with their declared sizes; existential sizes are results as well."""
     s.bind_sizes(code.ext, code.ret, body)
     declared = components(code.ret)
     locally: list[Shape] = []
@@ -262,9 +262,9 @@ def _function_results(
 def _result_sizes(
     s: Lowering, code: ty.Def, locally: list[Shape]
 ) -> tuple[dict[Poly, Name], list[Shape]]:
-    """Sizes that are results themselves, and the results' shapes in terms of them.
+    """Return the sizes that are results themselves, and the results' shapes in terms of them.
 
-    These are what the definition calls existential, and what only local names can express.
+    These are existential sizes, and sizes that only local names can express.
     """
     heads: dict[Poly, Name] = {}
     for (_, dims, _), shape in zip(components(code.ret), locally, strict=True):
@@ -291,7 +291,7 @@ def _result_sizes(
 
 
 def _aliased(s: Lowering, value: Value) -> list[bool]:
-    """For each result, whether it may share memory with a parameter that is not consumed."""
+    """Return for each result whether it may share memory with a parameter that is not consumed."""
     if not any(isinstance(x, Arr) for x in value):
         return [False] * len(value)
     taken, found = of_body(tuple(s.stms), tuple(operand(x) for x in value), s.funs)
@@ -303,7 +303,7 @@ def _aliased(s: Lowering, value: Value) -> list[bool]:
 
 
 def soa(prog: ty.TypedProg, ctx: Ctx) -> Prog:
-    """Stage `soa` of a monomorphic program."""
+    """Lower a monomorphic program to stage `soa`."""
     definitions = Definitions()
     for code in prog.defs:
         s = Lowering(ctx, definitions, _RULES, code.is_entry)

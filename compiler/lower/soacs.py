@@ -1,4 +1,4 @@
-"""The intrinsics: parallel operators, and what becomes views, copies and nothing at all."""
+"""Lower intrinsics: parallel operators, views, copies and identities."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ from compiler.lower.values import (
 
 
 def arrays_of(value: Value) -> tuple[Arr, ...]:
-    """The components of an array value."""
+    """Return the components of an array value."""
     return tuple(x for x in value if isinstance(x, Arr))
 
 
 def no_size(shape: Shape) -> Message:
-    """What is wrong with an array that has no other view."""
+    """Return the message for an invalid array size."""
     return ("Array of shape ", *show_shape(shape), " has a size that no array can have.")
 
 
 def outer_size(value: Value) -> Poly:
-    """The number of rows of an array value."""
+    """Return the number of rows of an array value."""
     return arrays_of(value)[0].shape[0]
 
 
 def intrinsic(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """An applied intrinsic."""
+    """Lower an applied intrinsic."""
     return _INTRINSICS[fn.name.removeprefix("intrinsics.")](s, e, fn, hint)
 
 
@@ -67,7 +67,7 @@ def intrinsic(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
 
 
 def _row_params(s: Lowering, pat: ty.Pat, rows: Value) -> Value:
-    """Variables for one row of each array, bound to `pat`."""
+    """Make variables for one row of each array, bound to `pat`."""
     names = [name for name, _ in component_names(s, pat)]
     if not names:
         bind_pat(s, pat, ())
@@ -87,14 +87,14 @@ def _row_params(s: Lowering, pat: ty.Pat, rows: Value) -> Value:
 
 
 def _lambda_of(s: Lowering, e: ty.Exp) -> ty.Lambda:
-    """A functional argument."""
+    """Return a functional argument, which is a lambda."""
     if not isinstance(e, ty.Lambda):
         raise CompilerBug("a functional argument that is no lambda", e.span)
     return e
 
 
 def _map(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """`map f xs`."""
+    """Lower `map f xs`."""
     lam = _lambda_of(s, e.args[0])
     xs = s.lower(e.args[1])
     s.prov = (e.span,)
@@ -142,20 +142,20 @@ def _map(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
 
 
 def _bound_inside(s: Lowering, params: Value) -> set[Name]:
-    """The names that the block at hand binds."""
+    """Return the names that the current block binds."""
     inside = {p.name for stm in s.stms for p in stm.pat}
     return inside | {x.name for x in params if isinstance(x, Arr | Var)}
 
 
 def _own_sizes(s: Lowering, t: Type, row: Value, inside: set[Name]) -> Sizes:
-    """The sizes of what variants of a row hold that the outside cannot know."""
+    """Return the payload sizes of a row that are unknown outside."""
     found = sizes_in(t, [row] if components(t) else [])
     own = ((dim, [p for p in polys if p.names() & inside]) for dim, polys in found.items())
     return {dim: polys[0] for dim, polys in own if polys}
 
 
 def _check_regular(s: Lowering, shapes: list[Shape], inside: set[Name]) -> None:
-    """Refuse rows whose size the outside cannot know."""
+    """Refuse rows whose size is unknown outside."""
     names = {name for shape in shapes for poly in shape for name in poly.names()}
     if names & inside:
         raise Limitation(
@@ -167,7 +167,7 @@ def _check_regular(s: Lowering, shapes: list[Shape], inside: set[Name]) -> None:
 
 
 def _lambda_shapes(s: Lowering, t: Type) -> list[Shape | None]:
-    """The shapes of a lambda's results as declared; None where they mention unknown names."""
+    """Return the declared shapes of a lambda's results; None where they mention unknown names."""
     found: list[Shape | None] = []
     for _, dims, _ in components(t):
         polys = [s.known_size(d) for d in dims]
@@ -176,7 +176,7 @@ def _lambda_shapes(s: Lowering, t: Type) -> list[Shape | None]:
 
 
 def _operator(s: Lowering, lam: ty.Lambda, shapes: list[Shape], carried: FoldSizes) -> Lambda:
-    """A binary operator on elements of these shapes."""
+    """Lower a binary operator on elements of these shapes."""
     elem = carried.elem
     sides: list[SE | Arr] = []
     for pat in lam.params:
@@ -196,14 +196,14 @@ def _operator(s: Lowering, lam: ty.Lambda, shapes: list[Shape], carried: FoldSiz
 
 
 def _identity(s: Lowering, types: tuple[tuple[str, ir.Type], ...]) -> Lambda:
-    """The function that returns its arguments."""
+    """Return the identity function."""
     params = tuple(Param(s.ctx.fresh(base), t) for base, t in types)
     results = tuple(map(as_operand, params))
     return Lambda(params, ir.Body((), results), tuple(p.type for p in params))
 
 
 def _same_width(s: Lowering, first: Value, other: Value) -> Value:
-    """`other` with as many rows as `first`."""
+    """Give `other` as many rows as `first`."""
     width = outer_size(first)
     have = outer_size(other)
     if have == width:
@@ -219,7 +219,7 @@ def _same_width(s: Lowering, first: Value, other: Value) -> Value:
 
 
 def _fold(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """`reduce`, `reduce_comm` and `scan`."""
+    """Lower `reduce`, `reduce_comm` and `scan`."""
     elem = fn.type_args[0]
     neutral, xs = s.lower(e.args[1]), s.lower(e.args[2])
     s.prov = (e.span,)
@@ -251,7 +251,7 @@ def _fold(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
 
 
 def _dests(s: Lowering, value: Value) -> tuple[Arr, ...]:
-    """Destinations to consume: each array once."""
+    """Return destinations to consume: each array once."""
     result: list[Arr] = []
     for a in arrays_of(value):
         if a.borrowed or any(a.name == b.name for b in result):
@@ -261,7 +261,7 @@ def _dests(s: Lowering, value: Value) -> tuple[Arr, ...]:
 
 
 def _scatter(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """`scatter_1d`, `scatter_2d`, `scatter_3d`."""
+    """Lower `scatter_1d`, `scatter_2d`, `scatter_3d`."""
     rank = int(fn.name[-2])
     dests = _dests(s, s.lower(e.args[0]))
     at = s.lower(e.args[1])
@@ -286,13 +286,13 @@ def _scatter(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
 
 
 def _like(s: Lowering, arrays: tuple[Arr, ...], t: Type, hint: Name) -> Value:
-    """New variables for arrays like these, which are a value of type `t`."""
+    """Make new variables for arrays like these, which are a value of type `t`."""
     names = s.names(hint, t)
     return tuple(Arr(n, a.prim, a.shape) for n, a in zip(names, arrays, strict=True))
 
 
 def _hist(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """`hist_1d`, `hist_2d`, `hist_3d`."""
+    """Lower `hist_1d`, `hist_2d`, `hist_3d`."""
     rank = int(fn.name[-2])
     elem = fn.type_args[0]
     dests = _dests(s, s.lower(e.args[0]))
@@ -325,7 +325,7 @@ def _hist(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
 
 
 def _stream(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """`scatter_stream`, `hist_stream`; writes find the arrays by the token's name."""
+    """Lower `scatter_stream`, `hist_stream`; writes find the arrays by the token's name."""
     dests = _dests(s, s.lower(e.args[0]))
     for neutral in e.args[1:-2]:
         s.lower(neutral)  # What is there already is combined with what comes.
@@ -350,7 +350,7 @@ def _stream(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
 
 
 def _wide(s: Lowering, dests: tuple[Arr, ...], elem: Type) -> tuple[Arr, ...]:
-    """Destinations that hold whatever payload is written to them."""
+    """Extend destinations to hold any payload that is written to them."""
     if not payload_sizes(elem):
         return dests
     sizes = {
@@ -361,7 +361,7 @@ def _wide(s: Lowering, dests: tuple[Arr, ...], elem: Type) -> tuple[Arr, ...]:
 
 
 def _push(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """`acc_write`; an operator is its last argument."""
+    """Lower `acc_write`; an operator is its last argument."""
     dests = arrays_of(s.lower(e.args[0]))
     at, value = se(s, e.args[1], "at"), s.lower(e.args[2])
     s.prov = (e.span,)
@@ -380,7 +380,7 @@ def _push(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
 
 
 def _zip(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """The components of both; an array of unit vanishes beside another."""
+    """Return the components of both; an array of unit vanishes beside another."""
     xs, ys = s.lower(e.args[0]), s.lower(e.args[1])
     s.prov = (e.span,)
     ys = _same_width(s, xs, ys)
@@ -390,7 +390,7 @@ def _zip(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
 
 
 def _unzip(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """The components again; an array of unit is made up."""
+    """Split the components; an array of unit is made up."""
     value = s.lower(e.args[0])
     first, second = fn.type_args[:2]
     if components(first) and components(second):
@@ -406,7 +406,7 @@ def _unzip(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
 
 
 def _count(s: Lowering, e: ty.Apply) -> Poly:
-    """A number of elements, the first argument of `e`, asserted not to be negative."""
+    """Lower a number of elements, the first argument of `e`, asserted not to be negative."""
     n = s.poly(se(s, e.args[0], "n"), "n")
     s.prov = (e.span,)
     s.check_size(n, ("Range 0..1..<", se_of(n), " is invalid."))
@@ -414,7 +414,7 @@ def _count(s: Lowering, e: ty.Apply) -> Poly:
 
 
 def _iota(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """`0, 1, .. n-1`."""
+    """Lower `iota n`."""
     n = _count(s, e)
     s.prov = (e.span,)
     array = s.array(ir.Iota(n, ZERO, ONE, "i64"), "i64", (n,), hint or "iota")
@@ -423,7 +423,7 @@ def _iota(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
 
 
 def _replicate(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """`n` times the same."""
+    """Lower `replicate n x`."""
     n = _count(s, e)
     value = s.lower(e.args[1]) or (FALSE,)
     s.prov = (e.span,)
@@ -439,7 +439,7 @@ def _replicate(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
 
 
 def _concat(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """One array after the other."""
+    """Lower `xs ++ ys`."""
     xs, ys = s.lower(e.args[0]), s.lower(e.args[1])
     s.prov = (e.span,)
     names = s.names(hint or "cat", e.type)
@@ -459,7 +459,7 @@ def _concat(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
 def _views(
     s: Lowering, e: ty.Apply, hint: Name, view: Callable[[Arr], tuple[ir.Exp, Shape]]
 ) -> Value:
-    """One view per component."""
+    """Make one view per component."""
     value = s.lower(e.args[0])
     s.prov = (e.span,)
     result: list[Arr] = []
@@ -471,7 +471,7 @@ def _views(
 
 
 def _transpose(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """The first two dimensions exchanged."""
+    """Swap the first two dimensions."""
 
     def view(a: Arr) -> tuple[ir.Exp, Shape]:
         s.check_size(a.shape[1], no_size(a.shape))
@@ -482,7 +482,7 @@ def _transpose(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
 
 
 def _flatten(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """The first two dimensions as one."""
+    """Merge the first two dimensions."""
 
     def view(a: Arr) -> tuple[ir.Exp, Shape]:
         total = s.times(a.shape[0], a.shape[1])
@@ -494,7 +494,7 @@ def _flatten(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
 
 
 def _unflatten(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """The first dimension as two."""
+    """Split the first dimension in two."""
     outer, inner = (s.size(size) for size in fn.size_args[:2])
 
     def view(a: Arr) -> tuple[ir.Exp, Shape]:
@@ -514,7 +514,7 @@ def _unflatten(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
 
 
 def _copy(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """Fresh arrays; scalars are themselves."""
+    """Make fresh arrays; scalars stay."""
     value = s.lower(e.args[0])
     s.prov = (e.span,)
     single = hint if len(value) == 1 else ""
@@ -527,14 +527,14 @@ def _copy(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
 
 
 def _scratch(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """Arrays of those shapes with any contents, all of which is written before it is read."""
+    """Make uninitialised arrays of those shapes, which are written before they are read."""
     value = s.lower(e.args[0])
     s.prov = (e.span,)
     return unwritten(s, value, hint)
 
 
 def _opaque(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """The argument."""
+    """Return the argument."""
     return s.lower(e.args[0], hint)
 
 

@@ -1,7 +1,7 @@
-"""The specialiser's walk over typed expressions.
+"""Specialise typed expressions.
 
-`ev` gives the residual expression of an expression that is no function; `static` the value of one
-that is. Every binding gets a new name, so that code can be put in place any number of times.
+`ev` returns the residual expression of a non-function; `static` the value of a function. Every
+binding gets a new name, so that code can be inlined any number of times.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from compiler.lower.naming import (
 from compiler.lower.static import Closure, Env, Rec, Tagged, Value, collect_sizes, match_sizes
 
 FUNCTION = Arrow(UNIT, UNIT)
-"""Stands for a functional type whose details nobody asks for."""
+"""Stands for a functional type whose details do not matter."""
 RULES: dict[type, Callable[..., ty.Exp]] = {}
 VALUES: dict[type, Callable[..., Value]] = {}
 
@@ -194,7 +194,7 @@ def _static_var(sp: Specialiser, e: ty.Var, env: Env, out: list[Binding]) -> Val
 
 @handles(VALUES, ty.Hole)
 def _static_hole(sp: Specialiser, e: ty.Hole, env: Env, out: list[Binding]) -> Value:
-    """Fails here; what comes after it gets functions that are holes themselves."""
+    """Fail here; the code behind gets functions that are holes themselves."""
     out.append(((), ty.Pat(UNIT, e.span), _hole(sp, replace(e, type=UNIT), env)))
     type_ = env.lookup(e.type.name) if isinstance(e.type, TypeVar) else e.type
 
@@ -213,7 +213,7 @@ def _static_hole(sp: Specialiser, e: ty.Hole, env: Env, out: list[Binding]) -> V
 
 
 def _either(sp: Specialiser, e: ty.Exp, env: Env, out: list[Binding]) -> Value:
-    """A function's value, or data bound to a name if it is more than that."""
+    """Evaluate a function, or data bound to a name unless it is atomic."""
     if is_functional(sp, e.type, env):
         return sp.static(e, env, out)
     return trivial(sp, sp.ev(e, env), out)
@@ -244,9 +244,9 @@ def _updated(value: Value, path: tuple[str, ...], new: Value) -> Value:
 
 
 def _args(sp: Specialiser, e: ty.Apply, env: Env, out: list[Binding]) -> tuple[Value, ...]:
-    """The arguments; before the function, whose instance may mention sizes that they bring.
+    """Evaluate the arguments before the function, whose instance may mention sizes from them.
 
-    Data comes before functions among them, for the same reason.
+    Data are evaluated before functional arguments, for the same reason.
     """
     data = {
         k: sp.ev(arg, env) for k, arg in enumerate(e.args) if not is_functional(sp, arg.type, env)
@@ -310,7 +310,7 @@ def _let(
     env: Env,
     out: list[Binding],
 ) -> None:
-    """Bind `pat` to `rhs`; a nest of bindings in `rhs` comes before it."""
+    """Bind `pat` to `rhs`; nested bindings in `rhs` come before it."""
     if is_functional(sp, rhs.type, env):
         functional = sp.static(rhs, env, out)
         if sizes:
@@ -340,7 +340,7 @@ def _let_fun(sp: Specialiser, e: ty.LetFun, env: Env) -> ty.Exp:
 
 
 def _chosen(sp: Specialiser, e: ty.Match, env: Env, out: list[Binding]) -> ty.Exp:
-    """The body of the case that matches a value known here, its pattern bound."""
+    """Return the body of the case that matches a static value, with its pattern bound."""
     value = sp.static(e.exp, env, out)
     for case in e.cases:
         fits = matches(case.pat, value)
@@ -383,7 +383,7 @@ def _looped(
     carried: Callable[[], ty.Pat],
     inside: Callable[[], ty.Exp],
 ) -> ty.Loop:
-    """A loop with its parts as they are evaluated."""
+    """Rebuild a loop, evaluating its parts."""
     span = user_span(sp, e.span)
     form: ty.For | ty.ForIn | ty.While
     if isinstance(e.form, ty.For):
@@ -419,7 +419,7 @@ _PARTS: dict[type[ty.Exp], tuple[str, ...]] = {
     ty.Assert: ("cond", "exp"),
     ty.Constr: ("args",),
 }
-"""What is rebuilt of its parts, in the order in which they are evaluated; then its sizes."""
+"""Parts of expressions that are rebuilt, in the order of evaluation; then sizes."""
 
 
 @handles(RULES, *_PARTS)
@@ -473,7 +473,7 @@ def _record(sp: Specialiser, e: ty.RecordExp, env: Env) -> ty.Exp:
 
 @handles(RULES, ty.Project)
 def _project(sp: Specialiser, e: ty.Project, env: Env) -> ty.Exp:
-    """The record first: its sizes may mention names that its arguments are given."""
+    """Project from a record, evaluated first: its sizes may mention names of its arguments."""
     if is_functional(sp, e.exp.type, env):
         out: list[Binding] = []
         value = _field(sp.static(e.exp, env, out), e.field)
@@ -529,7 +529,7 @@ def _update(sp: Specialiser, e: ty.Update, env: Env) -> ty.Exp:
 
 
 def _source(sp: Specialiser, source: ty.Exp, value: ty.Exp, env: Env, out: list[Binding]) -> ty.Exp:
-    """What is updated; bound to a name if the new value reads the same expression again.
+    """Evaluate the source of an update; bind it to a name if the new value reads it again.
 
     `e with a[i].b = v` is an update whose value is an update of `e.a[i]`, with `e` repeated.
     """
@@ -548,7 +548,7 @@ def _source(sp: Specialiser, source: ty.Exp, value: ty.Exp, env: Env, out: list[
 
 
 def _shared(sp: Specialiser, e: ty.Exp, env: Env) -> ty.Exp:
-    """`e`, or the name that it has already been bound to."""
+    """Evaluate `e`, or return the name that it is bound to already."""
     known = sp.once.get(e.span) if sp.once else None
     return sp.ev(e, env) if known is None or isinstance(e, ty.Var) else known
 
@@ -560,7 +560,7 @@ def _attr(sp: Specialiser, e: ty.Attr, env: Env) -> ty.Exp:
 
 
 def matches(p: ty.Pat, value: Value) -> bool | None:
-    """Whether a pattern matches a value; None if only the run can tell."""
+    """Return whether a pattern matches a value; None if that is known only at run time."""
     match p:
         case ty.PConstr(name=name, args=args) if isinstance(value, Tagged):
             return name == value.name and _all(list(zip(args, value.args, strict=True)))

@@ -1,9 +1,9 @@
-"""What the specialiser knows about a name: a residual variable, a size, a type, or a function.
+"""Values of the specialiser: residual variables, sizes, types, and functions.
 
-Functions never exist at run time. A closure is code with the environment that it was made in; its
-free variables are found there when the code is put in place. Where code moves to a definition of
-its own, a `Barrier` stands between the environments: whatever is looked up through it becomes a
-parameter of that definition (defunctionalisation by specialisation).
+Functions do not exist at run time. A closure is code with the environment that it was made in; its
+free variables are found there when the code is inlined. Where code moves to a definition of its
+own, a `Barrier` separates the environments: a name looked up through it becomes a parameter of that
+definition (defunctionalisation by specialisation).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ I64 = PrimT("i64")
 
 @dataclass(slots=True, eq=False)
 class Closure:
-    """A function value: code, where it was made, its instance, and the arguments it already has.
+    """A functional value: code, environment, instance, and the arguments it already has.
 
     `code` is a definition, a lambda, or the name of an intrinsic. `types` is None for a local
     definition whose instance is not chosen yet.
@@ -46,7 +46,7 @@ class Closure:
     args: tuple[Value, ...] = ()
 
     def enter(self) -> Env:
-        """An environment for its code, with the type and size parameters bound."""
+        """Return an environment for its code, with the type and size parameters bound."""
         env = Env(self.env)
         if isinstance(self.code, Def):
             env.names.update(zip(self.code.type_params, self.types or (), strict=False))
@@ -71,9 +71,9 @@ class Tagged:
 
 @dataclass(slots=True, eq=False)
 class Accumulator:
-    """What is written to: `token` stands for its arrays, `op` combines values, if it is not None.
+    """An accumulator: `token` stands for its arrays, `op` combines values, if it is not None.
 
-    Like functions, accumulators never exist at run time: which one it is must be known here.
+    Like functions, accumulators do not exist at run time: which one it is must be known statically.
     """
 
     token: Var
@@ -86,17 +86,17 @@ Value = Exp | Size | Type | Closure | Rec | Tagged | Accumulator
 
 @dataclass(slots=True, eq=False)
 class Env:
-    """Names of one activation of some code, then those around it."""
+    """Names of one activation of some code; its parents hold the surrounding ones."""
 
     parent: Env | None = None
     barrier: Barrier | None = None
-    """What stands between this environment and its parent."""
+    """The barrier between this environment and its parent."""
     names: dict[Name, Value] = field(default_factory=dict)
     sizes: dict[int, tuple[Size, Size]] = field(default_factory=dict)
-    """By identity: sums and products whose names all have values, and what they are."""
+    """By identity: sums and products whose names all have values, with their values."""
 
     def lookup(self, name: Name) -> Value | None:
-        """The value of `name` as seen from here; None for a global name."""
+        """Look up `name` from here; None for a global name."""
         env: Env | None = self
         barriers: list[Barrier] | None = None
         while env is not None:
@@ -114,15 +114,15 @@ class Env:
 
 @dataclass(slots=True, eq=False)
 class Barrier:
-    """The wall around a new definition: names from outside become its parameters."""
+    """The barrier around a new definition: names from outside become its parameters."""
 
     fresh: Callable[[str], Name]
     brought: dict[str, tuple[Exp, Var]] = field(default_factory=dict)
-    """By outer name: what it is outside and the parameter inside, in order of dependence."""
+    """By outer name: the outer value and the parameter inside, in order of dependence."""
     wrapped: dict[int, tuple[object, Value]] = field(default_factory=dict)
 
     def bring(self, value: Value) -> Value:
-        """`value` as code behind the wall sees it."""
+        """Return `value` as code behind the barrier sees it."""
         if isinstance(value, Exp):
             return self.variable(value) if isinstance(value, Var) else value
         if isinstance(value, Size):
@@ -151,7 +151,7 @@ class Barrier:
         return Closure(value.code, env, types, sizes, tuple(self.bring(a) for a in value.args))
 
     def variable(self, var: Var) -> Var:
-        """The parameter that stands for an outer variable."""
+        """Return the parameter that stands for an outer variable."""
         known = self.brought.get(var.name)
         if known is not None:
             return known[1]
@@ -160,7 +160,7 @@ class Barrier:
         return inside
 
     def size(self, size: Size) -> Size:
-        """A size whose names become parameters."""
+        """Return a size whose names become parameters."""
         if isinstance(size, SizeVar):
             return SizeVar(self.variable(Var(I64, NOWHERE, size.name)).name)
         if isinstance(size, SizeOp):
@@ -175,14 +175,14 @@ class Barrier:
 
 
 def map_sizes(t: Type, f: Callable[[Size], Size]) -> Type:
-    """`t` with `f` applied to every size; sizes that mention an arrow's own parameter included."""
+    """Apply `f` to every size of `t`, including sizes that mention an arrow's own parameter."""
     if isinstance(t, Array):
         return Array(tuple(f(d) for d in t.dims), map_sizes(t.elem, f))
     return t if isinstance(t, Arrow) else t.map_parts(lambda part: map_sizes(part, f))
 
 
 def collect_sizes(t: Type, into: list[Size]) -> None:
-    """All sizes of a type outside of arrows, from left to right."""
+    """Collect all sizes of a type outside arrows, from left to right."""
     if isinstance(t, Array):
         into.extend(t.dims)
     for part in t.held:
@@ -190,7 +190,7 @@ def collect_sizes(t: Type, into: list[Size]) -> None:
 
 
 def match_sizes(names: set[Name], pattern: Type, t: Type, into: dict[Name, Size]) -> None:
-    """What `t` has where `pattern`, a type of the same form, has one of `names`."""
+    """Match `t` against `pattern`, a type of the same form, to find the sizes for `names`."""
     if type(pattern) is not type(t):
         return
     if isinstance(pattern, Array) and isinstance(t, Array):
@@ -202,7 +202,7 @@ def match_sizes(names: set[Name], pattern: Type, t: Type, into: dict[Name, Size]
 
 
 def type_key(t: Type) -> object:
-    """Equal for types that differ in sizes only."""
+    """Return a key equal for types that differ only in sizes."""
     if isinstance(t, Array):
         return (len(t.dims), type_key(t.elem))
     if isinstance(t, Record):
@@ -215,12 +215,15 @@ def type_key(t: Type) -> object:
 
 
 def has_function(t: Type) -> bool:
-    """Whether values of `t` are functions or hold some."""
+    """Return True if values of `t` are or hold functions."""
     return isinstance(t, Arrow) or any(map(has_function, t.parts))
 
 
 def value_key(value: Value) -> object:
-    """Equal only for values that make equal code; holds identities, so keep the values alive."""
+    """Return a key equal only for values that make equal code.
+
+    It holds identities: keep values alive.
+    """
     if isinstance(value, Closure):
         code = value.code if isinstance(value.code, str) else id(value.code)
         env = 0 if value.env is None else id(value.env)

@@ -1,16 +1,15 @@
-"""An entry point that takes some of its arrays as cells with steps, so that nothing is copied.
+"""Make an entry point that takes some arrays as cells with strides, to avoid copies.
 
-What calls a program has arrays of any strides: transposed ones, slices, one row that stands for
-many. For `entry main [n][m] (xss: [n][m]f32) (k: i64)`, whose first input is to be taken so, the
-program gets
+Callers have arrays of any strides: transposed ones, slices, one row that stands for many. For
+`entry main [n][m] (xss: [n][m]f32) (k: i64)`, whose first input is to be taken so, the program gets
 
     entry main@0 [c] (n: i64) (m: i64) (xss_cells: [c]f32) (xss_at: i64)
         (xss_step: i64) (xss_step: i64) (k: i64) =
       main n m (xss_cells[xss_at + {(n : xss_step), (m : xss_step)}]) k
 
-and nothing else is an entry point. The slice is an LMAD as any other: later passes read through
-it, and copy it where the program needs its elements in a row. That its cells are there is asserted
-once, on the host; who calls has found the numbers so that they are.
+and no other entry points. The slice is an LMAD like any other: later passes read through it, and
+copy it where the program needs contiguous elements. That its cells exist is asserted once, on the
+host; the caller chooses the numbers accordingly.
 """
 
 from __future__ import annotations
@@ -29,20 +28,20 @@ from compiler.ir.types import as_operand
 from compiler.lower.lmads import is_inside
 
 Strides = tuple[str, tuple[int, ...]]
-"""An entry point, and the numbers of the inputs that have steps, from 0."""
+"""An entry point, and the numbers of its strided inputs, from 0."""
 MOST_DIMENSIONS = 4
-"""Of an input with steps: what the guards of slices by LMADs have."""
+"""Largest rank of a strided input, as the guards of slices by LMADs have."""
 OUTSIDE = "The steps of an input lead to cells that it does not have."
 I64 = ir.Scalar("i64")
 
 
 def name_of(strides: Strides) -> str:
-    """What the entry point for them is called: nothing that an author may write."""
+    """Return the name of the strided entry point, which no author can write."""
     return f"{strides[0]}@{'_'.join(map(str, strides[1]))}"
 
 
 def with_steps(prog: ir.Prog, strides: Strides, ctx: Ctx) -> ir.Prog:
-    """The program with that entry point alone. Raises UsageError where it has none of that name."""
+    """Make that entry point the only one. Raises UsageError where the program does not have it."""
     entry, which = strides
     inner = find(prog, entry)
     funs = tuple(replace(fun, entry=False, implicit=0) for fun in prog.funs)
@@ -50,19 +49,19 @@ def with_steps(prog: ir.Prog, strides: Strides, ctx: Ctx) -> ir.Prog:
 
 
 class _Outer:
-    """The entry point under construction, which calls the one of the program."""
+    """Builds the entry point, which calls the program's own."""
 
     def __init__(self, inner: ir.Function, ctx: Ctx) -> None:
         self.inner, self.ctx = inner, ctx
         self.called: dict[Name, Poly] = {}
-        """What the sizes of the inner one are called here."""
+        """Sizes of the inner entry point in the names of this one."""
         self.counts: list[ir.Param] = []
         self.params: list[ir.Param] = []
         self.operands: list[ir.Operand] = []
         self.stms: list[ir.Stm] = []
 
     def made(self, name: str, which: tuple[int, ...]) -> ir.Function:
-        """The function."""
+        """Build the function."""
         inner = self.inner
         for param in inner.params[: inner.implicit]:
             self.same(param)
@@ -76,14 +75,14 @@ class _Outer:
         return ir.Function(name, params, results, body, True, len(self.counts), inner.prov)
 
     def same(self, param: ir.Param) -> None:
-        """A parameter as it is."""
+        """Pass a parameter on unchanged."""
         made = ir.Param(self.ctx.fresh(param.name), self.type(param.type), param.unique)
         self.params.append(made)
         self.operands.append(as_operand(made))
         self.called[param.name] = Poly.var(made.name)
 
     def cells(self, param: ir.Param) -> None:
-        """The cells of a parameter, where its first element is, and its steps."""
+        """Pass a parameter as its cells, the position of its first element, and its strides."""
         fresh, kind = self.ctx.fresh, self.type(param.type)
         assert isinstance(kind, ir.Array)
         count = ir.Param(fresh("count"), I64)
@@ -107,13 +106,13 @@ class _Outer:
         )
 
     def bound(self, name: Name, kind: ir.Type, exp: ir.Exp) -> Name:
-        """The name of a statement's result."""
+        """Bind an expression; return its name."""
         made = self.ctx.fresh(name)
         self.stms.append(ir.Stm((ir.Param(made, kind),), exp, self.inner.prov))
         return made
 
     def renamed(self, results: Iterable[ir.Param]) -> tuple[ir.Param, ...]:
-        """Results under names of their own, of which later ones know the earlier ones'."""
+        """Rename results; types of later ones follow."""
         called, made = dict(self.called), []
         for one in results:
             name = self.ctx.fresh(one.name)
@@ -122,15 +121,15 @@ class _Outer:
         return tuple(made)
 
     def type(self, kind: ir.Type) -> ir.Type:
-        """A type with the sizes that are known here."""
+        """Return a type in sizes that are known here."""
         return _subst(kind, self.called)
 
 
 def _is_inside(dim: ir.DimSlice, count: ir.SE) -> ir.SE:
-    """Whether all cells of a slice are those of an array of that length; without cells, they are.
+    """Return the condition that all cells of a slice are in bounds of that length.
 
-    The product does not wrap where the first and the last cell are inside: the caller has seen to
-    that with numbers of any size.
+    A slice without cells is. The product does not wrap if the first and the last cell are in
+    bounds: the caller ensures that with numbers of any size.
     """
     size = se_of(dim.count)
     steps = ir.Bin("*", "i64", ir.Bin("-", "i64", size, ir.ONE), dim.stride)

@@ -1,4 +1,4 @@
-"""What shows the values that it is given: two functions of the prelude, and two attributes."""
+"""Find the calls of `trace` and `break`, two functions of the prelude, and their attributes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _ATTRIBUTE = re.compile(r"(?:#\[)?\s*(trace|break)\b")
 
 
 def is_traced(code: t.Def) -> bool:
-    """Whether a definition is one of the prelude that shows its argument."""
+    """Return True for the prelude's definitions that show their argument."""
     return code.source_name in TRACING and code.span.in_prelude
 
 
 def has_traces(prog: t.TypedProg) -> bool:
-    """Whether something of a program may be traced."""
+    """Return True if a program may trace anything."""
     todo = [d.body for d in prog.defs if not d.span.in_prelude]
     while todo:
         exp = todo.pop()
@@ -35,7 +35,7 @@ def has_traces(prog: t.TypedProg) -> bool:
 
 
 def with_calls(prog: t.TypedProg) -> t.TypedProg:
-    """A program that calls the functions where it has the attributes."""
+    """Replace the attributes by calls of the functions."""
     functions = {d.source_name: d for d in load().defs.values() if is_traced(d)}
     names = {source: d.name for source, d in functions.items()}
     there = {d.name for d in prog.defs}

@@ -1,4 +1,4 @@
-"""Lowered values: tuples of scalar expressions and arrays, one for each component of a type."""
+"""Lowered values: tuples of scalar expressions and arrays, one per component of a type."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Shape = tuple[Poly, ...]
 class Arr:
     """An array variable and its shape.
 
-    `borrowed`: what the source takes for a fresh array is this variable itself (a zip, a map that
-    only moves fields around). See Note [Borrowed arrays] in `soa.py`.
+    `borrowed`: the source takes it for a fresh array, but it shares memory (a zip, a map that
+    only permutes fields). See Note [Borrowed arrays] in `soa.py`.
     """
 
     name: Name
@@ -35,19 +35,19 @@ Message = tuple[str | SE, ...]
 
 
 def operand(component: Component) -> Operand:
-    """A component as an operand."""
+    """Return a component as an operand."""
     return component.name if isinstance(component, Arr) else component
 
 
 def component_type(component: Component) -> ir.Type:
-    """The IR type of a component."""
+    """Return the IR type of a component."""
     if isinstance(component, Arr):
         return ir.Array(component.prim, component.shape)
     return ir.Scalar(prim_of(component))
 
 
 def show_shape(shape: Iterable[Poly]) -> Message:
-    """`[n][m]` in a message."""
+    """Render `[n][m]` for a message."""
     parts: list[str | SE] = []
     for dim in shape:
         parts += ["[", se_of(dim), "]"]
@@ -55,7 +55,7 @@ def show_shape(shape: Iterable[Poly]) -> Message:
 
 
 def merge_words(message: Message) -> Message:
-    """A message without two texts side by side."""
+    """Merge neighbouring texts of a message."""
     parts: list[str | SE] = []
     for part in message:
         if isinstance(part, str) and parts and isinstance(parts[-1], str):
@@ -66,7 +66,7 @@ def merge_words(message: Message) -> Message:
 
 
 def as_params(value: Value) -> tuple[Param, ...]:
-    """The parameters that bind variables."""
+    """Return the parameters that bind variables."""
     return tuple(
         Param(component.name, component_type(component))
         for component in value
@@ -80,7 +80,7 @@ def instance_params(
     mapping: dict[Name, Poly],
     put_in: Callable[[Poly, dict[Name, Poly]], Poly] = Poly.subst,
 ) -> tuple[tuple[Param, ...], Value]:
-    """New variables for a function's results; sizes to the left are in scope to the right."""
+    """Make new variables for a function's results; sizes to the left are in scope to the right."""
     pat: list[Param] = []
     value: list[Arr | Var] = []
     for param, name in zip(params, names, strict=True):
