@@ -15,6 +15,6 @@ if TYPE_CHECKING:
 
 
 def create_app(config: Mapping[str, Any] | None = None) -> Flask:
-    """The application, with some settings changed."""
+    """Return the application, with some settings changed."""
     made: Flask = import_module("app.factory").create_app(config)
     return made

@@ -11,9 +11,11 @@ from app.version import compiler_version
 
 
 def main() -> int:
-    """Read the arguments and serve until interrupted. The answer is the exit status.
+    """Parse the arguments and serve until interrupted; return the exit status.
 
-    The server is imported once they are right.
+    The answer is the exit status.
+
+    The server is imported only after the arguments have been checked.
     """
     parser = argparse.ArgumentParser(
         prog="stridescope serve",

@@ -1,4 +1,4 @@
-"""The JSON routes. What each takes and answers is listed by `GET /api/`, from `OPS`.
+"""JSON routes. `GET /api/` lists the request and answer of each, from `OPS`.
 
 `POST /api/show`, `/api/batch` and what runs programs, with `Accept: text/event-stream`, send events
 as the work goes on: `queued` (a position), `part` (stages that are ready, by lines, or an answer of
@@ -35,7 +35,7 @@ blueprint = Blueprint("api", __name__, url_prefix="/api")
 
 @blueprint.get("/")
 def index() -> Response:
-    """What there is."""
+    """List the operations and routes."""
     operations = [
         {"path": f"/api/{op.id}", "method": "POST", "help": op.help, "fields": fields_of(op.id)}
         for op in OPS.values()
@@ -64,20 +64,20 @@ def index() -> Response:
 
 
 def fields_of(op: str) -> list[str]:
-    """The fields of an operation that clients give; optional ones end in `?`."""
+    """Return the fields of an operation that clients set; optional ones end in `?`."""
     known = [one for one in fields(OPS[op].request).values() if not one.has(Own)]
     return [one.name if one.required else f"{one.name}?" for one in known]
 
 
 @blueprint.get("/openapi.json")
 def description() -> Response:
-    """The operations as an OpenAPI document."""
+    """Return the operations as an OpenAPI document."""
     return jsonify(openapi.document(OPS, compiler_version()))
 
 
 @blueprint.get("/reference")
 def reference() -> str:
-    """The same for people, each operation with a request that is answered."""
+    """Render the reference for people, each operation with a valid request."""
     shown = [
         (op, fields_of(op.id), json.dumps(openapi.example(op), indent=2)) for op in OPS.values()
     ]
@@ -86,13 +86,13 @@ def reference() -> str:
 
 @blueprint.get("/state.schema.json")
 def state_schema() -> Response:
-    """What a frozen state holds, as a JSON Schema."""
+    """Return the JSON Schema of a frozen state."""
     return jsonify(state_schema_document())
 
 
 @blueprint.get("/manifest")
 def manifest() -> Response:
-    """The pipeline's stages."""
+    """Return the pipeline's stages."""
     jobs = parts().jobs
     told = {"switches": jobs.rules, "listings": jobs.listings}
     given = current_app.config.get("MANIFEST") is not None
@@ -102,19 +102,19 @@ def manifest() -> Response:
 
 @blueprint.get("/backends")
 def backends() -> Response:
-    """What runs programs on this machine."""
+    """List the back ends of this machine."""
     return jsonify(backends=parts().jobs.backends())
 
 
 @blueprint.get("/examples")
 def examples() -> Response:
-    """The gallery."""
+    """Return the gallery."""
     return jsonify(examples=[example.shape() for example in parts().examples()])
 
 
 @blueprint.get("/results/<name>/<int:number>")
 def result(name: str, number: int) -> Response:
-    """A result of a run, or the part of it that `part` says, in Futhark's binary format."""
+    """Return a result of a run, or the part of it in `part`, in Futhark's binary format."""
     parts().limits.count("ask")
     data = parts().jobs.results.part(name, number, request.args.get("part", ""))
     response = Response(data, mimetype="application/octet-stream")
@@ -124,7 +124,7 @@ def result(name: str, number: int) -> Response:
 
 @blueprint.post("/<any({}):op>".format(", ".join(OPS)))
 def operation(op: str) -> Response | tuple[Response, int]:
-    """One operation of the worker protocol."""
+    """Answer one operation of the worker protocol."""
     if op != "batch":
         parts().limits.count(OPS[op].limit)
     body = json_body()
@@ -157,7 +157,7 @@ def share() -> Response:
 
 @blueprint.post("/forget")
 def forget() -> Response:
-    """Delete a link of one's own: `gone` unless others have shared the same."""
+    """Delete one's own link: `gone` unless others have shared the same."""
     parts().limits.count("share")
     body = json_body()
     gone = give_up(str(body.get("id", "")), str(body.get("key", "")))
@@ -165,12 +165,15 @@ def forget() -> Response:
 
 
 def asked_by_client() -> ClientJobs:
-    """The jobs of the client that sent the current request."""
+    """Return the jobs of the client of the current request."""
     return parts().jobs.of(Client(client_key(request), left(request.environ)))
 
 
 def json_body() -> Json:
-    """The request's JSON object. AppError if it is none, or has more than its operation can use."""
+    """Parse the request's JSON object.
+
+    AppError if it is none, or longer than its operation allows.
+    """
     length, most = request.content_length or 0, longest(request.path, current_app.config)
     if length > most:
         raise too_long(most)

@@ -1,7 +1,7 @@
-"""Links as an operator has them: listed, deleted, written to a file and read from one.
+"""Maintain links: list, delete, export and import them.
 
-A line of such a file is a link as JSON: its id, digest and version, when it was made, and its
-state, as it was stored. What is read is checked: a link's id begins its digest.
+A line of an export is a link as JSON: its id, digest and version, its time, and its state, as
+stored. Imports are checked: a link's id must be a prefix of its digest.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from app.unpacking import DAMAGED, FIELDS, packed
 from compiler.protocol.kinds import Json
 
 PORTION = 100
-"""Links that are read from the database at a time."""
+"""Links read from the database at a time."""
 
 
 class NoLink(Exception):
-    """What is no link of such a file."""
+    """A line of an import is not a link."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkSize:
-    """A link, and the bytes that it takes."""
+    """A link, and its size in bytes."""
 
     name: str
     made: datetime
@@ -39,13 +39,13 @@ class LinkSize:
     size: int
 
     def as_json(self) -> Json:
-        """For programs."""
+        """Return plain data."""
         made = self.made.isoformat() + "Z"
         return {"id": self.name, "made": made, "version": self.version, "bytes": self.size}
 
 
 def listed(database: Database, before: datetime | None = None) -> list[LinkSize]:
-    """All links, or those made before a time; the oldest first. Raises FAILURES."""
+    """List all links, or those made before a time, oldest first. Raises FAILURES."""
     size = func.length(Permalink.content)
     asked = select(Permalink.id, Permalink.made, Permalink.version, size).order_by(Permalink.made)
     if before is not None:
@@ -55,7 +55,7 @@ def listed(database: Database, before: datetime | None = None) -> list[LinkSize]
 
 
 def deleted(database: Database, names: Sequence[str]) -> list[str]:
-    """Delete links, whoever has them: those that were there. Raises FAILURES."""
+    """Delete links, whoever owns them; return those that existed. Raises FAILURES."""
     found: list[str] = []
     with database.session(Permalink, Holder) as session:
         for some in _portions(names):
@@ -71,7 +71,7 @@ def _portions(names: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def exported(database: Database, names: Sequence[str]) -> Iterator[tuple[str, Json | None]]:
-    """Links as JSON, each with its id; None for one that is damaged. Raises FAILURES."""
+    """Yield links as JSON with their ids; None for a damaged one. Raises FAILURES."""
     every = list(names) or [one.name for one in listed(database)]
     for some in _portions(every):
         with database.session(Permalink) as session:
@@ -96,9 +96,9 @@ def _as_json(row: Permalink) -> Json | None:
 
 
 def imported(database: Database, lines: Iterable[str]) -> tuple[int, int]:
-    """Store links of a file: how many were new, and how many there already.
+    """Import links of a file; return the numbers of new and of known ones.
 
-    Raises NoLink, which names the line, when those before it are stored, and FAILURES.
+    Raises NoLink, which names the line, after storing those before it, and FAILURES.
     """
     new = known = 0
     for number, line in enumerate(lines, 1):

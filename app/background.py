@@ -1,4 +1,4 @@
-"""Work that nobody waits for, one piece after the other, in a thread while there is some."""
+"""Background work, one piece after the other, in a thread that ends when there is none."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from app.errors import AppError
 log = logging.getLogger(__name__)
 
 MOST = 1000
-"""Links that are to be made; what comes beyond is left to its first reader."""
+"""Links that may wait to be made; further ones are left to their first readers."""
 
 
 class Behind:
-    """Makes sheets of links behind their readers, what is due first. A failure is logged."""
+    """Makes sheets of links in the background, earliest due first. Failures are logged."""
 
     def __init__(self, make: Callable[[str, Sequence[str]], None]) -> None:
         self._make = make
@@ -28,7 +28,7 @@ class Behind:
         return len(self._due)
 
     def add(self, link: str, sheets: Sequence[str], seconds: float) -> None:
-        """Make these sheets of a link in so many seconds or later, unless that is planned."""
+        """Schedule sheets of a link in so many seconds, unless they are scheduled already."""
         with self._lock:
             for sheet in sheets:
                 if len(self._due) < MOST:

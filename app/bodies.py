@@ -1,7 +1,7 @@
-"""The bodies of requests: how long they may be, and what is in them.
+"""Bound and parse the bodies of requests.
 
-What is longer than an operation can use is refused before it is received. What is long is parsed by
-a process of its own (`app/reader.py`): Python does nothing else while it reads a string.
+A body longer than its operation allows is refused before it is received. A long body is parsed by a
+process of its own (`app/reader.py`): Python's JSON parser blocks all other threads.
 """
 
 from __future__ import annotations
@@ -28,26 +28,29 @@ from compiler.sandbox import walls
 
 COMMAND = (sys.executable, "-m", "app.reader", "--with-parent")
 LONG = 1 << 18
-"""Bytes of a body that is parsed elsewhere."""
+"""Bytes of a body above which it is parsed by the other process."""
 SECONDS = 5.0
-"""A body is parsed within these, and waits at most so long for its turn."""
+"""Limit of parsing a body, and of waiting for it."""
 MEMORY_MB = 512
 UNCOUNTED = 1 << 14
-"""Bytes of a body that no limit counts."""
+"""Bytes of a body that no rate limit counts."""
 REST = 1 << 17
 """Bytes of a request beside its program and its input."""
 BYTES_A_CHARACTER = 3
-"""Of a program, in JSON: all but a few take less. An input's take half of that and less."""
+"""Bytes per character of a program, in JSON: nearly all take less.
+
+An input's at most half of that.
+"""
 _PATH = re.compile(r"/api/(\w+)")
 
 
 def too_long(most: int) -> AppError:
-    """A request has more bytes than what it asks for can use."""
+    """Make the error for a request with more bytes than its operation allows."""
     return AppError("usage", f"The request is too large: at most {most} bytes are taken.", 413)
 
 
 def longest(path: str, config: Mapping[str, Any]) -> int:
-    """Bytes that a request for a path may have."""
+    """Return the bytes that a request for a path may have."""
     found = _PATH.match(path)
     name = found[1] if found else ""
     program = BYTES_A_CHARACTER * int(config["SOURCE_LIMIT"])
@@ -64,7 +67,7 @@ def longest(path: str, config: Mapping[str, Any]) -> int:
 
 
 class Bodies:
-    """Parses them."""
+    """Parses bodies."""
 
     def __init__(self) -> None:
         policy = replace(walls.worker_policy(runs=False), name="read", reads=(str(HERE),))
@@ -72,7 +75,7 @@ class Bodies:
         self._turn = threading.Lock()
 
     def read(self, data: bytes) -> Json:
-        """The object in a body. AppError if it is none, or nobody can read it now."""
+        """Parse the object in a body. AppError if it is none, or the reader is busy."""
         try:
             return parsed(data) if len(data) <= LONG else self._read_elsewhere(data)
         except NoRequest as error:
@@ -102,10 +105,13 @@ class Bodies:
 
 
 class BodyReader(Worker):
-    """The process. Used by one thread at a time."""
+    """The reader process. Used by one thread at a time."""
 
     def read(self, data: bytes, until: float) -> Json:
-        """The object in a body. Raises NoRequest; OSError or WorkerDied: it must be stopped."""
+        """Parse the object in a body.
+
+        Raises NoRequest; after OSError or WorkerDied stop the process.
+        """
         process = self._process
         assert process is not None
         assert process.stdin is not None

@@ -1,4 +1,4 @@
-"""What is kept in memory up to a number of bytes: anything, and answers, compressed."""
+"""Caches in memory, bounded in bytes: of any values, and of compressed answers."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from compiler.protocol.kinds import Json
 
 V = TypeVar("V")
 ENTRY = 400
-"""Bytes of what is kept beside a value: a key of 64 characters, and its place in the order."""
+"""Bytes of overhead per entry: a key of 64 characters, and its place in the order."""
 PART = 300
-"""Bytes of what is kept beside a part of an answer: what is known of it."""
+"""Bytes of overhead per part of an answer."""
 LONG = 10_000
-"""Characters of a text that a key has a hash of."""
+"""Characters above which a text is hashed in a key."""
 
 
 class Bounded(Generic[V]):
-    """The values that were used last; what they take together is at most `limit` bytes."""
+    """A cache of the last used values, of at most `limit` bytes together."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -34,7 +34,7 @@ class Bounded(Generic[V]):
         return len(self._kept)
 
     def get(self, key: str) -> V | None:
-        """The value under a key."""
+        """Return the value under a key."""
         with self._lock:
             if key not in self._kept:
                 return None
@@ -42,9 +42,9 @@ class Bounded(Generic[V]):
             return self._kept[key][0]
 
     def keep(self, key: str, value: V, size: int) -> None:
-        """Keep a value of so many bytes, at the cost of those that were used longest ago.
+        """Keep a value of so many bytes, evicting the least recently used.
 
-        What it takes beside the value counts as well: most answers are short.
+        The overhead counts as well: most answers are short.
         """
         size += ENTRY
         if size > self._limit:
@@ -60,7 +60,7 @@ class Bounded(Generic[V]):
 
 
 class AnswerCache:
-    """The answers that were used last; what they take together is at most `limit` bytes."""
+    """A cache of the last used answers, of at most `limit` bytes together."""
 
     def __init__(self, limit: int) -> None:
         self._kept: Bounded[tuple[tuple[bool, PackedAnswer], ...]] = Bounded(limit)
@@ -70,16 +70,16 @@ class AnswerCache:
 
     @property
     def bytes(self) -> int:
-        """What the answers take, compressed."""
+        """Return the bytes of the answers, compressed."""
         return self._kept.bytes
 
     def get(self, key: str) -> Json | None:
-        """The answer under a key of `cache_key`, with what is in it."""
+        """Return the answer under a key of `cache_key`, unpacked."""
         parts = self.parts(key)
         return None if parts is None else merged(parts)
 
     def parts(self, key: str) -> list[Json] | None:
-        """The same in the parts in which it came, packed."""
+        """Return an answer in its parts, packed."""
         kept = self._kept.get(key)
         if kept is None:
             return None
@@ -87,13 +87,13 @@ class AnswerCache:
         return [*({**one, "partial": True} for one in before), last]
 
     def keep(self, key: str, parts: Sequence[Json]) -> None:
-        """Keep an answer, at the cost of those that were used longest ago."""
+        """Keep an answer, evicting the least recently used."""
         kept = tuple((bool(part.get("ok")), packed(part)) for part in parts)
         self._kept.keep(key, kept, sum(one.piece.size + PART for _, one in kept))
 
 
 def cache_key(request: Json) -> str:
-    """The same for requests that mean the same. Of long texts it takes a hash: that is quicker."""
+    """Return a key equal for equivalent requests. Long texts are hashed, which is faster."""
     short = {name: _short(value) for name, value in request.items()}
     return _hash(json.dumps(short, sort_keys=True, separators=(",", ":")))
 

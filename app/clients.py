@@ -1,13 +1,13 @@
-"""Who asks: a client is an address, with the page's anonymous token or the connection.
+"""Identify clients by address and token or connection.
 
-An IPv6 address counts by its /64, which one household or one machine has all of. The token is a
-random number that a page makes for itself and forgets when it is closed: it tells the people
-behind one address apart, and says nothing else about them. A script that sends none is told apart
-by its connection. Both cost nothing to make, so that what counts by client must be bounded by
-address as well.
+An IPv6 address counts by its /64, which belongs to one household or one machine. The token is a
+random number that a page makes for itself and forgets when it is closed: it distinguishes the
+people behind one address, and says nothing else about them. A script without a token is
+distinguished by its connection. Both cost nothing to make, so every limit by client needs a limit
+by address as well.
 
-Who sends a key that the server's owner has given out is at an address of its own, wherever it is: a
-grader has what it needs, and takes nothing from those around it.
+A client with a key from the server's owner counts as an address of its own: a grader has what it
+needs, and takes nothing from its neighbours.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ _PORT = re.compile(r":\d*$")
 
 
 def client_key(request: Request) -> str:
-    """The client that sent a request: its page, or else its connection."""
+    """Return the client of a request: its page, or else its connection."""
     page = page_key(request)
     connection = request.environ.get("REMOTE_PORT")
     return page if " " in page or not connection else f"{page} :{connection}"
 
 
 def page_key(request: Request) -> str:
-    """The page that sent a request: its address's key, and its token if it has one."""
+    """Return the page of a request: its address's key, and its token if it has one."""
     token = request.headers.get(TOKEN_HEADER, "")
     address = address_key(request)
     return f"{address} {token}" if _TOKEN.fullmatch(token) else address
 
 
 def key_of(request: Request) -> str:
-    """The server's key that a request has; "" for none. AppError for one that is not known."""
+    """Return the server's key in a request; "" for none. AppError for an unknown one."""
     given = request.headers.get(KEY_HEADER, "")
     if not given:
         return ""
@@ -56,9 +56,9 @@ def key_of(request: Request) -> str:
 
 
 def address_key(request: Request) -> str:
-    """The address that a request came from, an IPv6 one as its /64; `-` where there is none.
+    """Return the address of a request, an IPv6 one as its /64; `-` where there is none.
 
-    Of who has a key that, without its secret. AppError as `key_of`.
+    A client with a key has a hash of that as its address. AppError as `key_of`.
     """
     if key := key_of(request):
         return f"key-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
@@ -75,7 +75,7 @@ def address_key(request: Request) -> str:
 
 
 def is_local(request: Request) -> bool:
-    """Whether a request comes from this machine itself, and through no proxy.
+    """Return True if a request comes from this machine itself, and through no proxy.
 
     A proxy's own requests come from this machine as well; the headers that it adds, and the name
     that its users asked for, tell them apart.
@@ -91,5 +91,5 @@ def is_local(request: Request) -> bool:
 
 
 def host_name(request: Request) -> str:
-    """The name that the client asked for, in lower case and without its port."""
+    """Return the requested host name, in lower case and without its port."""
     return _PORT.sub("", request.headers.get("Host", "").lower()).removesuffix(".")

@@ -1,7 +1,7 @@
-"""Answers as their workers packed them (`compiler/protocol/packing.py`): kept and sent as they are.
+"""Keep and forward answers as their workers packed them (`compiler/protocol/packing.py`).
 
-What a worker says is not read on its way to who asked. Where the server itself needs what is in it,
-`opened` reads it, and `merged` puts together what came in parts.
+An answer is not parsed on its way to the client. Where the server itself needs its content,
+`opened` parses it, and `merged` joins parts.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from compiler.protocol import packing
 from compiler.protocol.kinds import Json
 
 LONG = 1 << 18
-"""Bytes of an answer that is not read on its way."""
+"""Bytes of an answer above which it is not parsed here."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackedAnswer:
-    """JSON, as a piece of a gzip stream. In answers it stands under `packed`."""
+    """JSON, as a piece of a gzip stream, under the key `packed` of an answer."""
 
     piece: Deflated
     data: bytes
 
     def text(self) -> bytes:
-        """The JSON. AppError where the bytes are not what the worker said that they are."""
+        """Unpack the JSON. AppError where the bytes do not match the worker's checksum."""
         unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
         try:
             text = unpacker.decompress(self.data, self.piece.length + 1)
@@ -39,12 +39,12 @@ class PackedAnswer:
         return text
 
     def chunks(self) -> Iterator[bytes]:
-        """The JSON, a little at a time."""
+        """Unpack the JSON in chunks."""
         return unpacked(iter((self.data,)))
 
 
 def packed(answer: Json) -> PackedAnswer:
-    """An answer, packed if it is not yet."""
+    """Pack an answer unless it is packed."""
     if "packed" in answer:
         found: PackedAnswer = answer["packed"]
         return found
@@ -54,18 +54,18 @@ def packed(answer: Json) -> PackedAnswer:
 
 
 def is_short(parts: Sequence[Json]) -> bool:
-    """Whether the parts of an answer may be read by the process that serves."""
+    """Return True if the parts of an answer are short enough to be parsed here."""
     told: list[PackedAnswer] = [one["packed"] for one in parts if "packed" in one]
     return sum(one.piece.length for one in told) <= LONG
 
 
 def at_once(parts: Sequence[Json]) -> Json:
-    """The answer that came in these parts: as it was packed where it came whole and is long."""
+    """Return the answer in these parts: still packed if it is one long part."""
     return parts[0] if len(parts) == 1 and not is_short(parts) else merged(parts)
 
 
 def opened(answer: Json) -> Json:
-    """An answer with what is in it, and those that it holds. AppError where one is no answer."""
+    """Unpack an answer and its members. AppError for a malformed one."""
     if "answers" in answer:
         return {**answer, "answers": [opened(one) for one in answer["answers"]]}
     if "packed" not in answer:
@@ -80,7 +80,7 @@ def opened(answer: Json) -> Json:
 
 
 def merged(answers: Iterable[Json]) -> Json:
-    """The last of some answers, with the stages of all of them. AppError as `opened`."""
+    """Merge answers: the last one, with the stages of all. AppError as `opened`."""
     stages: Json = {}
     last: Json = {}
     for last in map(opened, answers):
@@ -90,9 +90,9 @@ def merged(answers: Iterable[Json]) -> Json:
 
 
 def with_texts(answer: Json) -> Json:
-    """Give stages whose lines came alone their texts: none crosses a pipe twice.
+    """Restore the texts of stages from their lines: pipes carry only the lines.
 
-    Raises TypeError or KeyError where lines are none.
+    Raises TypeError or KeyError for malformed lines.
     """
     for stage in _stages(answer).values():
         if stage.get("text", "") is None and stage.get("lines") is not None:
@@ -101,7 +101,7 @@ def with_texts(answer: Json) -> Json:
 
 
 def slim(answer: Json) -> Json:
-    """The same without texts of stages whose lines are there."""
+    """Remove texts of stages that have lines."""
     stages = {
         name: {**stage, "text": None}
         for name, stage in _stages(answer).items()

@@ -1,4 +1,4 @@
-"""The parts of one application, kept with it so that requests find them."""
+"""The parts of one application, where requests find them."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ EXTENSION = "stridescope"
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the routes work with."""
+    """The services that routes use."""
 
     jobs: Jobs
     metrics: Metrics
     permalinks: Permalinks
     lectures: Lectures
     address: str
-    """Where readers find the server; "" where nobody knows."""
+    """The server's public address; "" if unknown."""
     bodies: Bodies
     makers: Makers
     forms: Forms
@@ -41,7 +41,7 @@ class Parts:
     lessons: Callable[[], Sequence[Lesson]]
 
     def close(self, grace: float = 0.0) -> None:
-        """Take no jobs any more; stop workers that have none, and all after `grace` seconds."""
+        """Refuse new jobs; stop idle workers, and all others after `grace` seconds."""
         closing = [
             threading.Thread(target=one.close, args=(grace,))
             for one in (self.jobs, self.makers, self.bodies)
@@ -53,5 +53,5 @@ class Parts:
 
 
 def parts() -> Parts:
-    """The current application's parts."""
+    """Return the current application's parts."""
     return cast(Parts, current_app.extensions[EXTENSION])

@@ -1,4 +1,4 @@
-"""The course: lessons and puzzles as pages, each with what the compiler makes of it."""
+"""The course: lessons and puzzles as pages, with the compiler's answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ blueprint = Blueprint("lessons", __name__, url_prefix="/lessons")
 
 @blueprint.get("/")
 def course() -> str:
-    """All lessons and puzzles."""
+    """Render the list of lessons and puzzles."""
     lessons = parts().lessons()
     return render_template(
         "lessons.html",
@@ -33,7 +33,7 @@ def course() -> str:
 
 @blueprint.get("/<name>")
 def lesson(name: str) -> str:
-    """The page with a lesson, which is read without JavaScript too: the answer is folded."""
+    """Render a lesson, readable without JavaScript too: the answer is folded."""
     parts().limits.count("read")
     found = _named(name)
     told, stages, beside, trees, because = None, [], None, None, ""
@@ -62,7 +62,7 @@ def _program(file: LessonFile) -> Json:
 
 
 def _stages(file: LessonFile) -> list[tuple[str, list[Markup]]]:
-    """The stage of a lesson and those that its text names as `*Title*`, in order, by lines."""
+    """Return a lesson's stage and those named as `*Title*` in its text, in order, by lines."""
     every = parts().jobs.manifest()
     meant = [one for one in every if one["id"] == file.stage or f"*{one['title']}*" in file.text]
     if not meant:
@@ -76,7 +76,7 @@ def _stages(file: LessonFile) -> list[tuple[str, list[Markup]]]:
 
 
 def _beside(file: LessonFile) -> FrozenView | None:
-    """What the tab of a lesson is about, as links show it; None of a tab that they do not show."""
+    """Return the content of a lesson's tab as in links; None for tabs that links do not show."""
     jobs = asked_by_client()
     program = _program(file)
     manifest = jobs.manifest()
@@ -99,12 +99,12 @@ def _beside(file: LessonFile) -> FrozenView | None:
 
 
 _HTML = ("html", "after", "question")
-"""Fields that are HTML, of Markdown in which no other HTML can be."""
+"""Fields with HTML made from Markdown, in which raw HTML is escaped."""
 
 
 @blueprint.get("/<name>.md")
 def lesson_text(name: str) -> Response:
-    """The file of a lesson."""
+    """Return the file of a lesson."""
     parts().limits.count("read")
     found = _named(name)
     return Response(found.text, mimetype="text/markdown")
@@ -116,7 +116,7 @@ def _named(name: str) -> Lesson:
 
 
 def _asked(op: str, body: Json) -> Json:
-    """An answer of the compiler. AppError where there is none."""
+    """Ask the compiler. AppError for an error."""
     answer = asked_by_client().must(op, body)
     if not answer.get("ok"):
         error = answer["error"]

@@ -1,4 +1,4 @@
-"""The database of links: its connections, its tables' base, and what is said when it fails."""
+"""The database of links: connections, base of tables, and errors."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from app.errors import AppError
 log = logging.getLogger(__name__)
 
 FAILURES = (SQLAlchemyError, OSError, ImportError)
-"""What a database that is full, read-only, locked, damaged or away raises."""
+"""Exceptions of a database that is full, read-only, locked, damaged or away."""
 
 
 class Base(DeclarativeBase):
-    """The tables."""
+    """Base of the tables."""
 
 
 class Database:
-    """SQLite, PostgreSQL or whatever else SQLAlchemy speaks to, opened at first use.
+    """A database (SQLite, PostgreSQL or others of SQLAlchemy), opened on first use.
 
-    What fails is tried anew with the next request.
+    A failed opening is repeated by the next request.
     """
 
     def __init__(self, url: Callable[[], str], megabytes: int = 0) -> None:
-        """SQLite's file grows to so many megabytes at most; 0: as it can."""
+        """`megabytes` bounds SQLite's file; 0: no bound."""
         self._url = url
         self._megabytes = megabytes
         self._lock = threading.Lock()
@@ -41,10 +41,10 @@ class Database:
         self._tables: set[str] = set()
 
     def session(self, *kinds: type[Base]) -> Session:
-        """A session for kinds of rows, whose tables are made if the database has not got them.
+        """Open a session for kinds of rows; create missing tables.
 
-        Each table is made by itself, so that what is in an earlier version's database is read even
-        where nothing can be written. Raises FAILURES, as everything done in the session does.
+        Each table is created separately, so that an earlier version's database can be read even if
+        it is read-only. Raises FAILURES, as everything done in the session does.
         """
         with self._lock:
             if self._engine is None:
@@ -64,7 +64,7 @@ class Database:
 
 
 def _make(table: Table, engine: Engine) -> None:
-    """Make a table unless it is there, or another server makes it meanwhile."""
+    """Create a table unless it exists, or another server creates it meanwhile."""
     try:
         table.create(engine, checkfirst=True)
     except SQLAlchemyError:
@@ -73,7 +73,7 @@ def _make(table: Table, engine: Engine) -> None:
 
 
 def _bound(megabytes: int, connection: DBAPIConnection, _: object) -> None:
-    """Let SQLite's file grow to so many megabytes."""
+    """Bound the size of SQLite's file."""
     cursor = connection.cursor()
     (page,) = cursor.execute("pragma page_size").fetchone()
     cursor.execute(f"pragma max_page_count = {(megabytes << 20) // page}")
@@ -81,13 +81,13 @@ def _bound(megabytes: int, connection: DBAPIConnection, _: object) -> None:
 
 
 def drop_abandoned(session: Session) -> None:
-    """Drop what earlier versions kept here, and can be made again. Raises FAILURES."""
+    """Drop tables of earlier versions that are only caches. Raises FAILURES."""
     session.execute(text("drop table if exists rendered"))
     session.commit()
 
 
 def is_full(error: Exception) -> bool:
-    """Whether a failure says that SQLite's file may not grow any more, or that a disk is full."""
+    """Return True if SQLite's file has reached its bound, or a disk is full."""
     orig = getattr(error, "orig", None)
     return getattr(orig, "sqlite_errorname", "") == "SQLITE_FULL" or (
         getattr(orig, "sqlstate", "") == "53100"  # PostgreSQL's
@@ -96,7 +96,7 @@ def is_full(error: Exception) -> bool:
 
 @contextmanager
 def available(done: str, what: str = "Links") -> Iterator[None]:
-    """Say that links cannot be `stored` or `read` now (AppError, 503) where the database fails."""
+    """Convert database failures to AppError (503): links cannot be `stored` or `read` now."""
     try:
         yield
     except FAILURES as error:

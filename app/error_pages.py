@@ -1,4 +1,4 @@
-"""The one place where an exception becomes an answer: the JSON error shape, or a page."""
+"""Convert exceptions to answers: the JSON error shape, or a page."""
 
 from __future__ import annotations
 

@@ -3,9 +3,9 @@
     {"ok": false, "error": {"kind": "...", "message": "...", "hint": "...", "span": [..] | null}}
 
 Kinds are those of the worker protocol, and `busy` for a full queue or too many requests, `usage`
-for what is wrong with a request, `unavailable` for what the server needs and has not got, `gone`
-where nobody waits any more. A program that is wrong is an ordinary
-answer (status 200); what is wrong with a request or with us has a status of its own.
+for an invalid request, `unavailable` for a missing service, `gone` where nobody waits any more. An
+error in a program is an ordinary answer (status 200); errors of a request or of the server have
+other statuses.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any
 from compiler.protocol.kinds import Json
 
 STATUS = {"gone": 499, "busy": 503, "timeout": 504, "internal": 500}
-"""Statuses of answers that are no answer; every other kind is 200."""
+"""HTTP statuses of failed answers; every other kind is 200."""
 MISDIRECTED = 421
-"""The status for a name that the server does not go by."""
+"""The status for a host name that is not the server's."""
 BROKEN = "Something is broken in Stridescope itself, not in your program."
 
 
 class AppError(Exception):
-    """A request that gets an error for an answer."""
+    """A request that is answered by an error."""
 
     def __init__(
         self, kind: str, message: str, status: int = 400, hint: str = "", **more: Any
@@ -36,18 +36,18 @@ class AppError(Exception):
         self.headers: dict[str, str] = {}
 
     def shape(self) -> Json:
-        """The JSON error shape."""
+        """Return the JSON error shape."""
         return failure(self.kind, self.message, self.hint, **self.more)
 
 
 def failure(kind: str, message: str, hint: str = "", **more: Any) -> Json:
-    """The JSON error shape of one error."""
+    """Return the JSON error shape of one error."""
     error = {"kind": kind, "message": message, "hint": hint, "span": None, **more}
     return {"ok": False, "error": error}
 
 
 def status_of(answer: Json) -> int:
-    """The HTTP status of a worker's answer."""
+    """Return the HTTP status of a worker's answer."""
     if answer.get("ok"):
         return 200
     return STATUS.get(str(answer.get("error", {}).get("kind")), 200)

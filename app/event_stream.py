@@ -1,6 +1,6 @@
 """Answers as server-sent events, in one gzip stream where the client takes that.
 
-What a worker packed is sent as it is: only the lines around it are made here.
+Packed answers are sent unchanged: only the lines around them are made here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HEADERS = {"X-Accel-Buffering": "no", "Cache-Control": "no-store", "Vary": "Acce
 
 
 def events(answers: Iterator[Json]) -> Response:
-    """A response of answers as they come. AppError where already the first is refused."""
+    """Respond with answers as they come. AppError if the first one is refused."""
     first = next(answers)
     zipped = accepts_gzip()
     content = _zipped if zipped else _plain
@@ -53,9 +53,9 @@ def _plain(answers: Iterator[Json]) -> Iterator[bytes]:
 
 
 def _event(answer: Json) -> tuple[bytes, PackedAnswer | None, bytes]:
-    """One event: what stands before a packed answer, that if there is one, and what is behind.
+    """Format an event: text before a packed answer, the answer if there is one, text behind.
 
-    Lines hold the text already, so that stages go without their `text`.
+    Stages are sent without `text`, which their lines contain.
     """
     last = "part" if answer.get("partial") else "done"
     name = "queued" if "queued" in answer else last

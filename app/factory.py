@@ -1,4 +1,4 @@
-"""Makes the application out of its parts."""
+"""Build the application from its parts."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ from app.version import compiler_version
 from app.worker import COMMAND
 
 WARMING = "warm-links"
-"""The thread that prepares for the readers of links."""
+"""The thread that prepares caches for readers of links."""
 
 
 def create_app(config: Mapping[str, Any] | None = None) -> Flask:
-    """The application, from the environment's settings and `config`, which wins.
+    """Build the application from the environment's settings and `config`, which wins.
 
     Beside the names in `app/settings.py`, `config` may hold `WORKER_COMMAND`, `MANIFEST`,
     `EXAMPLES` (a folder) and `MAKERS` (a pool), which tests use.
@@ -68,7 +68,7 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
 
 
 def bare_app(config: Mapping[str, Any]) -> Flask:
-    """The application with its routes and templates, and nothing that answers behind them."""
+    """Build the application with routes and templates, but without services."""
     app = Flask("app", static_folder=str(static_folder()), template_folder=str(template_folder()))
     app.config.update(from_environment(), WORKER_COMMAND=COMMAND, MAX_CONTENT_LENGTH=16 << 20)
     app.config.update(config)
@@ -126,9 +126,9 @@ def _parts(app: Flask) -> Parts:
 
 
 def _warm(app: Flask, permalinks: Permalinks, jobs: Jobs, front: Example | None) -> None:
-    """Do what the first reader of a link, or of the page, would wait for: they come all at once.
+    """Warm up templates, links and the front page, before readers come all at once.
 
-    A database that is away is logged.
+    An unavailable database is logged.
     """
     for name in app.jinja_env.list_templates(["html"]):
         app.jinja_env.get_template(name)

@@ -1,4 +1,4 @@
-"""What a user is told when a job came to no end."""
+"""Messages for jobs that did not finish."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ STOPS = (
 UNAVAILABLE = ("busy", "gone")
 """Kinds of errors that say nothing about the program."""
 PASSING = (*UNAVAILABLE, "timeout", "internal")
-"""Kinds of errors that the same request need not get again."""
+"""Kinds of errors that may not recur for the same request."""
 
 
 def why(problem: Exception, what: str, config: Mapping[str, Any]) -> Json:
-    """The error shape for one of STOPS; `what` is `run` or `compile`."""
+    """Return the error shape for one of STOPS; `what` is `run` or `compile`."""
     again = "Try smaller inputs" if what == "run" else "Try a smaller program"
     match problem:
         case Busy():
@@ -80,7 +80,7 @@ def why(problem: Exception, what: str, config: Mapping[str, Any]) -> Json:
 
 
 def with_wait(answer: Json, seconds: float) -> Json:
-    """An answer; one that came too late says how long the job had waited before it began."""
+    """Add to a timeout how long the job had waited before it began."""
     error = answer.get("error") or {}
     if error.get("kind") != "timeout" or seconds < 1.0:
         return answer
@@ -89,7 +89,7 @@ def with_wait(answer: Json, seconds: float) -> Json:
 
 
 def too_many(config: Mapping[str, Any]) -> AppError:
-    """A client asks for more than one may have at a time."""
+    """Make the error for a client with too many jobs."""
     running, waiting = config["CLIENT_RUNNING"], config["CLIENT_WAITING"]
     return AppError(
         "busy",

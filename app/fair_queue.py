@@ -1,16 +1,15 @@
-"""Whose turn it is: a bounded queue that is fair to clients and to addresses.
+"""Schedule jobs: a bounded queue that is fair to clients and to addresses.
 
-A client has few jobs at a time, running and waiting, of those that it still waits for: one that it
-has given up ends soon, and it may ask for the next meanwhile. Of those that may start, the next is
-that of the client that will then have had the least: worker seconds used lately, and those that the
-job is expected to take, less a part of the time that it has waited. So clients take turns, short
-jobs go before long ones but not for ever, and one whose jobs run on until they are stopped comes
-last.
+A client has few jobs at a time, running and waiting. Abandoned ones do not count: one that it has
+given up ends soon, and it may start the next meanwhile. Of the jobs that may start, the next is
+that of the client with the least total: worker seconds used lately, plus those that the job is
+expected to take, minus a part of the time that it has waited. So clients take turns, short jobs
+overtake long ones but not for ever, and clients whose jobs had to be stopped come last.
 
-Tokens cost nothing, so that an address counts as well: as PAGES clients, which is a class behind
-one address, or the many names of somebody who makes them up. Where the queue is full, the address
-with the most waiting jobs loses its last one to an address with fewer: it has the whole queue while
-nobody else wants it, and never shuts anyone out.
+Tokens cost nothing, so an address counts as well: as PAGES clients, such as a class behind one
+address, or invented tokens. If the queue is full, the address with the most waiting jobs loses its
+last one to an address with fewer: it may fill the queue while no other needs it, and never shuts
+others out.
 
 Nothing here waits or locks; `pool.py` does, and calls these methods under its lock.
 """
@@ -25,21 +24,21 @@ from dataclasses import dataclass
 
 PAGES = 30
 LEAST_SECONDS = 0.02
-"""What a job counts at least."""
+"""Worker seconds that a job counts at least."""
 STOPPED = 10
-"""A job that had to be stopped counts so many times as much as one that ended."""
+"""Factor by which a stopped job counts more than a finished one."""
 HALF_LIFE = 30.0
-"""Seconds after which what was used counts half."""
+"""Seconds after which used time counts half."""
 AGING, MOST_AGING = 0.25, 1.0
-"""What a second of waiting is worth, in worker seconds, and what all of it is worth at most."""
+"""Worker seconds credited per second of waiting, and at most in total."""
 GIVEN_UP = 2
-"""How many times as many jobs a client has at most together with those that it has given up."""
+"""Limit of a client's jobs including abandoned ones, as a multiple of the usual limit."""
 REMEMBERED = 10_000
-"""Clients and addresses of which it is known what they used."""
+"""Clients and addresses whose usage is remembered."""
 
 
 class Busy(Exception):
-    """There is no room, or the wait was too long; `position` is the place in the queue."""
+    """The queue is full, or the wait was too long; `position` is the place in the queue."""
 
     def __init__(self, position: int) -> None:
         super().__init__(f"position {position}")
@@ -47,19 +46,19 @@ class Busy(Exception):
 
 
 class TooMany(Exception):
-    """The client has as many jobs here as one client may have."""
+    """The client has as many jobs as allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Who asks for a job: a key as `clients.client_key` makes it, and whether it is still there."""
+    """The client of a job: a key from `clients.client_key`, and whether it is still there."""
 
     key: str = "-"
     gone: Callable[[], bool] = lambda: False
 
     @property
     def address(self) -> str:
-        """The part of the key that cannot be made up."""
+        """Return the part of the key that cannot be made up."""
         return self.key.partition(" ")[0]
 
 
@@ -68,11 +67,11 @@ ANYONE = Client()
 
 @dataclass(eq=False, slots=True)
 class Ticket:
-    """One job on its way: waiting, running or turned away. Times by the monotonic clock."""
+    """A job: waiting, running or turned away. Times by the monotonic clock."""
 
     client: Client
     expected: float
-    """Seconds that it is thought to take."""
+    """Expected seconds."""
     number: int
     since: float
     started: float = 0.0
@@ -92,7 +91,7 @@ class Turns:
         self.waiting: list[Ticket] = []
 
     def join(self, client: Client, expected: float) -> Ticket:
-        """A place for a job. Raises TooMany or Busy."""
+        """Enter a job into the queue. Raises TooMany or Busy."""
         mine = [one for one in (*self.waiting, *self._running) if one.client.key == client.key]
         most = self._most_waiting + self._most_running
         if len(mine) >= most:
@@ -116,7 +115,7 @@ class Turns:
         self.waiting.remove(last)
 
     def next(self) -> Ticket | None:
-        """Whose turn it is, if a worker were free."""
+        """Return the job that a free worker would get."""
         return min(filter(self._may_run, self.waiting), key=self._rank, default=None)
 
     def _may_run(self, ticket: Ticket) -> bool:
@@ -133,13 +132,13 @@ class Turns:
         return used + ticket.expected - waited, ticket.number
 
     def start(self, ticket: Ticket) -> None:
-        """A waiting job gets a worker."""
+        """Give a waiting job a worker."""
         self.waiting.remove(ticket)
         self._running.append(ticket)
         ticket.started = time.monotonic()
 
     def end(self, ticket: Ticket, stopped: bool = False) -> None:
-        """A job gives its worker back (`stopped`: it had to), or goes away while it waits."""
+        """End a job (`stopped`: it had to be), or remove it from the queue."""
         if ticket in self.waiting:
             self.waiting.remove(ticket)
         elif not ticket.refused:
@@ -150,27 +149,27 @@ class Turns:
             self._used.add(_all_of(ticket.client), seconds, now)
 
     def position(self, ticket: Ticket) -> int:
-        """The place of a waiting job: those of clients that may start one go first."""
+        """Return the place of a waiting job, after those of clients that may start one."""
         order = sorted(self.waiting, key=lambda one: (not self._may_run(one), self._rank(one)))
         return order.index(ticket) + 1
 
     def has_others(self, client: Client) -> bool:
-        """Whether another client has a job."""
+        """Return True if another client has a job."""
         return any(one.client.key != client.key for one in (*self.waiting, *self._running))
 
     def others_wait(self, ticket: Ticket) -> bool:
-        """Whether another client could use the worker that this job has."""
+        """Return True if another client could use the worker of this job."""
         mine = ticket.client.key
         return any(one.client.key != mine and self._may_run(one) for one in self.waiting)
 
 
 def _all_of(client: Client) -> str:
-    """The name of all clients of an address together; no client has it."""
+    """Return the name of all clients of an address together; no client has it."""
     return f"{client.address} *"
 
 
 class Used:
-    """Worker seconds by name, of which half is forgotten every HALF_LIFE seconds."""
+    """Worker seconds by name, halved every HALF_LIFE seconds."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, tuple[float, float]] = OrderedDict()
@@ -179,12 +178,12 @@ class Used:
         return len(self._kept)
 
     def by(self, name: str, now: float) -> float:
-        """What counts at that time."""
+        """Return the decayed seconds of a name at a time."""
         seconds, at = self._kept.get(name, (0.0, now))
         return float(seconds * 0.5 ** ((now - at) / HALF_LIFE))
 
     def add(self, name: str, seconds: float, now: float) -> None:
-        """Add to it; names that nothing was added to for longest are forgotten."""
+        """Add seconds to a name; the names untouched for longest are forgotten."""
         self._kept[name] = self.by(name, now) + seconds, now
         self._kept.move_to_end(name)
         while len(self._kept) > REMEMBERED:

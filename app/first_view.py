@@ -1,7 +1,7 @@
-"""What the page's first view shows of an example, told with the page: nothing is waited for.
+"""Embed the answers of the page's first view of an example into the page.
 
-`static/src/first.ts` draws it before the editors are there. It is what the page would ask for
-first, as far as that is known already: since the server's start, or since somebody looked at it.
+`static/src/first.ts` draws it before the editors load. These are the answers that the page would
+request first, if they are cached: since the server's start, or since an earlier visit.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from app.pool import Client
 from compiler.protocol.kinds import Json
 
 SHOWN = (("fused", "funmem"), ("fused",))
-"""Stages that a wide and a narrow page show first, as `firstStages` of the page has them."""
+"""The first stages of a wide and a narrow page, as `firstStages` of the page has them."""
 LONGEST = 100_000
-"""Characters of what is told: more is asked for by the page."""
+"""Characters embedded at most; the page requests the rest."""
 
 
 def first_view(jobs: Jobs, example: Example) -> Json | None:
-    """The answers about an example, and its lines with their colours; None: not all is known."""
+    """Return an example's answers and highlighted lines; None unless all are cached."""
     stages = jobs.known_manifest
     if stages is None:
         return None
@@ -38,13 +38,13 @@ def first_view(jobs: Jobs, example: Example) -> Json | None:
 
 
 def prepare(jobs: Jobs, example: Example) -> None:
-    """Ask for all that the first view of an example shows. AppError if there is nobody to ask."""
+    """Compute the answers for the first view of an example. AppError if there is no worker."""
     questions = _questions(jobs.manifest(), SHOWN[0])
     jobs.of(Client("the server")).call("batch", {**_text(example), "requests": questions})
 
 
 def _text(example: Example) -> Json:
-    """The program as the page names it, with the order of its fields."""
+    """Return the program as the page sends it, with the order of its fields."""
     more = {"files": {}, "main": example.main} if example.main else {}
     return {"source": example.source, "options": {}, **more}
 
@@ -58,7 +58,7 @@ def _questions(stages: list[Json], shown: tuple[str, ...]) -> list[Json]:
 
 
 def _texts(stages: list[Json], shown: tuple[str, ...]) -> list[str]:
-    """Those stages, with the ones before that they are compared with."""
+    """Return those stages, with the earlier ones that they are compared with."""
     ids = [stage["id"] for stage in stages]
     seen = {stage for stage in shown if stage in ids} or set(ids[:1])
     pairs = itertools.pairwise(stages)

@@ -1,7 +1,7 @@
-"""Following a teacher: a page that is joined by a code, and what pages ask and publish.
+"""Follow a teacher's lecture: pages joined by a code, publishing and polling.
 
-Nothing here waits: who asks for what is newer is told at once that there is nothing. Where the
-server can hold a request without a thread (`app/intake.py`), it does so before it comes here.
+Nothing here waits: a poll without news is answered at once. If the server can park a request
+without a thread (`app/intake.py`), it does so before it comes here.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ REST_LIMIT = 60_000
 
 @blueprint.get("/follow/")
 def ask() -> str | BaseResponse:
-    """Asks for a code."""
+    """Render the form for a code."""
     typed = request.args.get("code", "")
     if plain := code_of(typed[:100]):
         return redirect(url_for("follow.follow", code=plain))
@@ -49,7 +49,7 @@ def ask() -> str | BaseResponse:
 
 @blueprint.get("/follow/<code>")
 def follow(code: str) -> str | tuple[str, int]:
-    """The page that follows a teacher; without JavaScript the program that is shown now."""
+    """Render the page that follows a teacher; without JavaScript the current program."""
     parts().limits.count("join")
     name = parts().lectures.join(code[:100])
     if name is None:
@@ -76,7 +76,7 @@ def start() -> Response:
 
 @blueprint.post("/api/lecture/<name>")
 def publish(name: str) -> Response:
-    """Show `view` to who follows, `end` the lecture, or tell that its teacher is there."""
+    """Publish a view, end the lecture, or report that the teacher is there."""
     parts().limits.count("follow")
     body = json_body()
     secret, page, view = body.get("secret"), body.get("page"), body.get("view")
@@ -95,7 +95,7 @@ def publish(name: str) -> Response:
 
 @blueprint.get("/api/lecture/<name>")
 def newer(name: str) -> Response:
-    """What a lecture shows, if that is newer than `after`."""
+    """Return the view of a lecture, if it is newer than `after`."""
     parts().limits.count("follow")
     found = parts().lectures.shown(name[:100])
     if found is None:
@@ -107,7 +107,7 @@ def newer(name: str) -> Response:
 
 
 def _checked(view: Any) -> Json:
-    """A view whose program is one, A's too, and that is not too long. AppError otherwise."""
+    """Check a view: its programs and its length. AppError otherwise."""
     if not isinstance(view, dict):
         raise AppError("usage", "`view` is an object.")
     rest = _beside_program(view)
@@ -125,7 +125,7 @@ def _checked(view: Any) -> Json:
 
 
 def _beside_program(view: Json) -> Json:
-    """All but a program's texts, where these are some, and not too long. AppError otherwise."""
+    """Return all but a program's texts, checking these. AppError otherwise."""
     program = {name: view.get(name) for name in ("source", "files", "main", "open", "frozen")}
     source, files = program.pop("source"), program.pop("files")
     files = {} if files is None else files

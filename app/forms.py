@@ -1,11 +1,10 @@
-"""What readers of a link get, made once and out of this process: sheets, kept as files.
+"""Cache the rendered sheets of links as files, made outside this process.
 
-A link's content does not change, so that neither does what is made of it by one renderer: these
-templates, this version, these style sheets. A sheet is made when its link is, or (when it was
-dropped for its size) for its first reader, while others wait for that one, in all processes that
-share the folder. After an upgrade readers get what the renderer before made of it, and it is made
-anew behind them. What cannot be kept, because the disk is full or may not be written, is shown to
-those who wait for it.
+A link's content does not change, so neither do sheets made by one renderer: these templates, this
+version, these style sheets. A sheet is made with its link, or (if it was evicted) for its first
+reader, while others wait, in all processes that share the folder. After an upgrade readers get the
+sheet of the old renderer, and it is made anew in the background. A sheet that cannot be stored,
+because the disk is full or read-only, is sent to those who wait for it.
 """
 
 from __future__ import annotations
@@ -34,22 +33,22 @@ from compiler.protocol.kinds import Json
 log = logging.getLogger(__name__)
 
 BEHIND = 1.0
-"""Seconds after which a link is made anew: readers come all at once, and are answered first."""
+"""Seconds before an outdated sheet is remade: readers come all at once, and are answered first."""
 FAILED_SECONDS = 30.0
-"""Within which what could not be made is not tried again."""
+"""Seconds in which a failed sheet is not tried again."""
 WAITING_SECONDS = 60.0
-"""How long a reader waits for what another one has made."""
+"""Seconds that a reader waits for a sheet being made for another."""
 SERVER = Client("the server")
 
 Make = Callable[[str, Sequence[str], Client], Iterator[Json]]
-"""The answers of a maker about sheets of a link (`app/maker.py`). AppError where there are none."""
+"""Returns a maker's answers about sheets of a link (`app/maker.py`). AppError on failure."""
 
 
 class Forms:
-    """The store."""
+    """The cache of sheets."""
 
     def __init__(self, files: SheetFiles, make: Make, waiting: int) -> None:
-        """So many readers may wait."""
+        """`waiting`: readers that may wait."""
         self._most_waiting = waiting
         self._files = files
         self._make = make
@@ -60,7 +59,7 @@ class Forms:
         self.behind = Behind(self._make_behind)
 
     def get(self, link: str, sheet: str, client: Client) -> Sheet:
-        """A sheet of a link that is there. AppError where it cannot be made."""
+        """Return a sheet of an existing link. AppError where it cannot be made."""
         found = self._files.read(link, sheet)
         if found is None:
             return self._flown(link, sheet, client)
@@ -73,11 +72,11 @@ class Forms:
         self.behind.add(link, sheets, 0.0)
 
     def forget(self, link: str) -> None:
-        """Drop what is kept of a link."""
+        """Drop the sheets of a link."""
         self._files.drop(link)
 
     def _flown(self, link: str, sheet: str, client: Client) -> Sheet:
-        """What is made now, by this thread if by no other."""
+        """Return a sheet being made, by this thread unless another one does it."""
         key = f"{link} {sheet}"
         with self._lock:
             failed = self._failed.get(key)
@@ -97,7 +96,7 @@ class Forms:
                     del self._flights[key]
 
     def _first(self, link: str, sheet: str, client: Client, flight: Future[Sheet]) -> Sheet:
-        """Make a sheet for all who wait for it, or find that another process has made it."""
+        """Make a sheet for all waiting readers, unless another process has made it."""
         kept = partial(self._files.read, link, sheet)
         try:
             with self._files.alone(link, unless=lambda: kept() is not None):
@@ -118,12 +117,12 @@ class Forms:
         return found
 
     def _remember(self, key: str, problem: BaseException) -> None:
-        """Keep a failure that is the link's own for a while: its readers would hold all makers."""
+        """Remember a failure of the link for a while; its readers would occupy all makers."""
         if isinstance(problem, AppError) and problem.kind in ("timeout", "limitation", "internal"):
             self._failed.keep(key, (time.monotonic() + FAILED_SECONDS, problem), 0)
 
     def _made(self, link: str, sheets: Sequence[str], client: Client) -> Iterator[Sheet]:
-        """Sheets of a link, each when it is made; then it is kept."""
+        """Make sheets of a link, and keep each."""
         file = nameless()
         for answer in self._make(link, sheets, client):
             if "data" not in answer:
@@ -146,7 +145,7 @@ class Forms:
 
 
 def _landed(flight: Future[Sheet]) -> Sheet:
-    """What another thread makes. AppError where that takes too long."""
+    """Wait for another thread's sheet. AppError where that takes too long."""
     try:
         return flight.result(WAITING_SECONDS)
     except NotInTime:
@@ -154,7 +153,7 @@ def _landed(flight: Future[Sheet]) -> Sheet:
 
 
 def renderer_name(*more: Any) -> str:
-    """The same for all that makes the same of a link: version, templates, scripts, styles."""
+    """Return a key of what determines a link's sheets: version, templates, scripts, styles."""
     found = hashlib.sha256(repr(more).encode())
     for folder in (template_folder(), static_folder(), static_folder() / "dist"):
         for path in sorted(folder.glob("*.*")):

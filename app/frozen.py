@@ -1,4 +1,4 @@
-"""A frozen state as its page shows it without JavaScript: plain lists, highlighted lines."""
+"""A frozen state for its page without JavaScript: plain lists, highlighted lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from compiler.protocol.kinds import Json
 
 @dataclass(frozen=True, slots=True)
 class StageView:
-    """One stage: what the manifest said of it, and its lines with the source lines they show."""
+    """One stage: its entry in the manifest, and its lines with their source lines."""
 
     id: str
     title: str
@@ -34,9 +34,9 @@ class FrozenView:
     version: str
     made: str
     how: str
-    """What was asked of the compiler, in words, or ""."""
+    """The compiler options in words, or ""."""
     sources: list[tuple[str, list[Markup]]]
-    """The main file first, which has no name where it is the only one."""
+    """The main file first, without a name if it is the only one."""
     error: Json | None
     stages: list[StageView]
     remarks: list[Json]
@@ -44,22 +44,22 @@ class FrozenView:
     memory: list[FunctionView]
     run: Json | None
     asked: list[Json]
-    """What else was asked: `op`, `request` and `answer`."""
+    """Further questions: `op`, `request` and `answer`."""
     notes: list[str]
-    """What its author wrote beside it, by lines."""
+    """The author's notes, by lines."""
     said: str
-    """What it is, in a sentence, for those who show the link."""
+    """A summary in one sentence, for previews of the link."""
     pictured: str
     graphs: list[GraphView]
     costs: list[Json]
-    """What the program costs, worst first, as the page's answer line has it."""
+    """The program's costs, worst first, as in the page's answer line."""
     sizes: str
-    """What the numbers of these are for."""
+    """The sizes that these numbers hold for."""
     against: str
     """The id of the link that its author compared it with, or ""."""
 
     def parts(self) -> dict[str, str]:
-        """What can be shown by itself: ids and titles."""
+        """Return ids and titles of the parts that can be embedded."""
         found = {"source": "Source"}
         beside: dict[str, object] = {"run": self.run, "remarks": self.remarks}
         beside |= {"proofs": self.attempts, "memory": self.memory}
@@ -100,7 +100,7 @@ MOST_COSTS = 8
 
 
 def _of_costs(state: State) -> Json:
-    """The answer to `costs` that the link holds; links of before hold none."""
+    """Return the link's answer to `costs`; older links have none."""
     asked = state.get("asked") or ()
     held = [one["answer"] for one in asked if one["op"] == "costs" and one["answer"]]
     return held[0] if held and held[0].get("ok") else {"costs": [], "sizes": {}}
@@ -115,7 +115,7 @@ def _sizes(state: State) -> str:
 
 
 def _how(state: State) -> str:
-    """How it was compiled, where that is not as usual; ids in backquotes."""
+    """Describe unusual compiler options, with ids in backquotes."""
     given = state.get("options") or {}
 
     def ids(name: str, said: str) -> list[str]:
@@ -134,14 +134,14 @@ def _how(state: State) -> str:
 
 
 def _against(view: Json) -> str:
-    """The link that is A, if a page has said so."""
+    """Return the link of program A, if the page has stored one."""
     a = view.get("a")
     link = a.get("link") if isinstance(a, dict) else None
     return link if isinstance(link, str) and is_id(link) else ""
 
 
 def _said(state: State, stages: int) -> str:
-    """A sentence of what was seen."""
+    """Summarise the state in one sentence."""
     done = [attempt["done"] for attempt in state.get("attempts") or ()]
     built = f", {sum(done)} of {len(done)} arrays built in place" if done else ""
     if state.get("error"):
@@ -150,7 +150,7 @@ def _said(state: State, stages: int) -> str:
 
 
 def texts(state: State) -> list[tuple[str, str]]:
-    """Paths and texts of the program's files: the main one first, whose path may be ""."""
+    """Return paths and texts of the program's files: the main one first, whose path may be ""."""
     files = sorted((state.get("files") or {}).items())
     return [(str(state.get("main", "")), str(state["source"])), *files]
 
@@ -171,7 +171,7 @@ def _memory(state: State) -> list[FunctionView]:
 
 
 def _titles(state: State) -> dict[str, str]:
-    """What stages are called, by their ids."""
+    """Return the titles of stages by id."""
     return {str(entry["id"]): str(entry.get("title", "")) for entry in state["manifest"]}
 
 
@@ -179,9 +179,10 @@ _LONGEST = 80
 
 
 def _title(source: str) -> str:
-    """The first sentence of the source's first comment, or its first line; at most 80 characters.
+    """Return the first sentence of the source's first comment, or its first line, shortened.
 
-    A sentence goes on in the next line of a comment if that begins with a small letter.
+    It has at most 80 characters. A sentence goes on in the next line of a comment if that begins
+    with a small letter.
     """
     lines = iter(source.split("\n"))
     first = next((line.strip() for line in lines if line.strip(" \t\r-|")), "")
@@ -224,7 +225,7 @@ def _stage(entry: Json, stages: Json) -> StageView:
 
 
 def _places(record: Json) -> Markup | str:
-    """The source line that a line shows, if any."""
+    """Render the source line that a line shows, or ""."""
     spans = record.get("src") or []
     if spans and spans[0][4:]:
         return Markup('<em title="{}">{}</em>').format(spans[0][4], spans[0][0])

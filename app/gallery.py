@@ -1,4 +1,4 @@
-"""The example programs: their text, and what their comments say about them.
+"""The example programs: their text, and the metadata in their comments.
 
 An example begins with comment lines:
 
@@ -13,9 +13,9 @@ An example begins with comment lines:
     -- input { [1, 2] }
     -- output { 3 }
 
-`look` names a stage, perhaps with a tab of the details (after `/`) and the array that it draws (in
-parentheses), then in braces a part of the program as it stands there, and says what is to be seen.
-The page shows the program with its title only: what the other lines say is shown around it.
+`look` names a stage, optionally a tab of the details (after `/`) and the array that it draws (in
+parentheses), then in braces a part of the program, and explains it. The page shows the program with
+its title only, and the other lines around it.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _INPUT = re.compile(r"^(random |)input\s*\{(.*)\}\s*$")
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Something to look at: a stage, a part of the program, a sentence.
+    """A point of interest: a stage, a part of the program, a sentence.
 
-    Perhaps also a tab of the details, and the array that it draws.
+    Optionally also a tab of the details, and the array that it draws.
     """
 
     stage: str
@@ -52,7 +52,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One program of the gallery. `input` are values, `random` types with sizes, or empty.
+    """One program of the gallery. `input` has values, `random` types with sizes, or both are empty.
 
     `main`: the path of its file, or "" for a Futhark program.
     """
@@ -69,12 +69,12 @@ class Example:
     main: str = ""
 
     def shape(self) -> Json:
-        """Plain data, as the page gets it."""
+        """Return plain data for the page."""
         return asdict(self)
 
 
 def load(folder: Path) -> tuple[Example, ...]:
-    """All examples, in the order that they want to be shown in."""
+    """Load all examples, in display order."""
     paths = sorted(path for path in folder.iterdir() if path.suffix in (".fut", ".fp"))
     found = [
         parse(path.stem, path.read_text("utf-8"), path.name if path.suffix == ".fp" else "")
@@ -84,15 +84,15 @@ def load(folder: Path) -> tuple[Example, ...]:
 
 
 def front_example(config: Mapping[str, Any], examples: Sequence[Example]) -> Example | None:
-    """The example that a first visit shows."""
+    """Return the example that a first visit shows."""
     named = [example for example in examples if example.name == config["FRONT_EXAMPLE"]]
     return next(iter(named or examples), None)
 
 
 def parse(name: str, text: str, main: str = "") -> Example:
-    """Read an example; what its head does not say is made up from its name.
+    """Parse an example; missing metadata are derived from its name.
 
-    `main` is what its file is called, where that says its language.
+    `main` is the name of its file, if that determines its language.
     """
     lines = text.splitlines()
     end = next((k for k, line in enumerate(lines) if not line.startswith("--")), len(lines))
@@ -121,7 +121,7 @@ def parse(name: str, text: str, main: str = "") -> Example:
 
 
 def _pairs(pattern: re.Pattern[str], lines: list[str]) -> dict[str, str]:
-    """What the pattern finds in the lines, by its first group; the first of each."""
+    """Match the pattern on lines; return the second group by the first, the first of each."""
     found: dict[str, str] = {}
     for match in map(pattern.match, lines):
         if match:

@@ -1,4 +1,4 @@
-"""Graphs of a frozen state as its page prints them: tables of who takes which array of whom."""
+"""Graphs of a frozen state as tables of nodes and the arrays that they use."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from compiler.protocol.kinds import Json
 from compiler.protocol.polynomials import Spell, as_called, names_in, shown
 
 MOST_ROWS = 400
-"""Statements of a body; all of them are in the link's JSON."""
+"""Statements of a body that are shown; the link's JSON has all."""
 
 
 @dataclass(frozen=True, slots=True)
 class BodyView:
-    """A body: its statements, where they are, and the arrays that they take."""
+    """A body: its statements, their places, and the arrays that they use."""
 
     title: str
     rows: list[tuple[str, str, str]]
     more: int
-    """how many statements are left out"""
+    """number of statements left out"""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphView:
-    """A stage as a graph, or fusion: before, after, and what was tried."""
+    """A stage as a graph, or fusion: before, after, and the attempts."""
 
     id: str
     title: str
     bodies: list[BodyView]
     attempts: list[Json]
-    """with `producer` and `reader` as the graph before calls them"""
+    """with `producer` and `reader` named as in the graph before"""
 
 
 def graph_views(asked: Sequence[Json], titles: dict[str, str]) -> list[GraphView]:
-    """The graphs among what was asked; `titles` has those of stages."""
+    """Return the graphs among a link's questions; `titles` has those of stages."""
     return [view for one in asked if one["answer"].get("ok") for view in _views(one, titles)]
 
 
@@ -52,7 +52,7 @@ def _views(one: Json, titles: dict[str, str]) -> Iterator[GraphView]:
 
 
 def _attempt(attempt: Json, answer: Json) -> Json:
-    """An attempt whose statements are called as in the graph before fusion."""
+    """Name the statements of an attempt as in the graph before fusion."""
     before = [
         node for fun in answer["before"] for body in fun["bodies"] for node in body["nodes"]
     ]  # fmt: skip

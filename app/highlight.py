@@ -1,4 +1,4 @@
-"""Stage texts as HTML on the server, for pages that work without JavaScript."""
+"""Render stage texts as HTML on the server, for pages without JavaScript."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CLASSES: dict[_TokenType, str] = {
     Operator: "op",
     String: "string",
 }
-"""Classes of the style sheet (without `t-`) by token; another has that of the token around it."""
+"""CSS classes (without `t-`) by token; other tokens take that of their parent."""
 LEXERS: dict[str, type[Lexer]] = {
     "futhark": FutharkLexer,
     "flatpack": FlatPackLexer,
@@ -37,23 +37,23 @@ LEXERS: dict[str, type[Lexer]] = {
     "c": CudaLexer,
 }
 LONGEST = 200_000
-"""Texts above so many characters are shown without colours."""
+"""Texts longer than this are shown without colours."""
 
 
 def language(kind: str) -> str:
-    """The language of a stage's text, by the kind that the manifest gives it, or its own name."""
+    """Return the language of a stage's text, by its kind in the manifest or its own name."""
     return {"text": "c", "listing": "c", "typed": "futhark", "source": "futhark"}.get(
         kind, kind if kind in LEXERS else "ir"
     )
 
 
 def kind_of(path: str) -> str:
-    """What a program's text is, by the path of its file: "" is Futhark's."""
+    """Return the kind of a program's text, by the path of its file: "" is Futhark's."""
     return "flatpack" if path.endswith(".fp") else "source"
 
 
 def quoted(text: str) -> Markup:
-    """A sentence as HTML, what stands in backquotes as code."""
+    """Render a sentence as HTML, with backquoted text as code."""
     pieces = str(text).split("`")
     if len(pieces) % 2 == 0:
         return escape(text)
@@ -64,12 +64,12 @@ def quoted(text: str) -> Markup:
 
 
 def grouped(number: object) -> str:
-    """A whole number with its thousands apart; nothing for what is none."""
+    """Format a whole number with thousands separators; "" for anything else."""
     return f"{number:,}" if isinstance(number, int) else ""
 
 
 def html_lines(text: str, kind: str) -> list[Markup]:
-    """The text's lines as HTML, each complete in itself."""
+    """Render the text's lines as HTML, each complete in itself."""
     text = text.removesuffix("\n")
     if len(text) > LONGEST:
         return [escape(line) for line in text.split("\n")]
@@ -83,7 +83,7 @@ def html_lines(text: str, kind: str) -> list[Markup]:
 
 
 def runs(name: str, text: str) -> Iterator[tuple[str, str]]:
-    """Cut a text of the language `name` into runs, each with its class (empty: none)."""
+    """Split a text of the language `name` into runs with their classes ("" for none)."""
     tokens = LEXERS[name]().get_tokens_unprocessed(text)
     for (_, token, run), (_, _, after) in pairwise(chain(tokens, [(0, Text, "")])):
         called = token is Name and after.startswith("(") and name == "c"
@@ -92,12 +92,12 @@ def runs(name: str, text: str) -> Iterator[tuple[str, str]]:
 
 @cache
 def _class(token: _TokenType) -> str:
-    """The class of a token: its own, else that of the nearest token around it that has one."""
+    """Return the class of a token, or of its nearest parent that has one."""
     return next((CLASSES[one] for one in reversed(token.split()) if one in CLASSES), "")
 
 
 def _html(name: str, run: str) -> str:
-    """HTML for a run of a class, which no line of it leaves open."""
+    """Render a run of a class, closed on each line."""
     safe = html.escape(run, quote=False)
     if not name:
         return safe

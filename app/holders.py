@@ -1,6 +1,6 @@
-"""Who has made which link: what that leaves them of their quotas, and the key that deletes it.
+"""Owners of links: their quotas, and the keys that delete links.
 
-Addresses and tokens are kept as hashes, keyed by a secret of the database: nobody reads them there.
+Addresses and tokens are stored as hashes, keyed by a secret of the database.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from app.unpacking import LONGEST
 
 MB = 1 << 20
 MOST = 100
-"""Pages of which it is noted that they have one link."""
+"""Pages recorded as owners of one link."""
 EVERYBODY = "everybody"
-"""Has what more pages have: no key gives it up."""
+"""The owner of links with more pages: no key deletes them."""
 
 
 class Holder(Base):
-    """A page that has made a link, or shared again what another one had."""
+    """A page that has made a link, or shared the same again."""
 
     __tablename__ = "holders"
     link: Mapped[str] = mapped_column(String(LONGEST), primary_key=True)
@@ -37,7 +37,7 @@ class Holder(Base):
     address: Mapped[str] = mapped_column(String(64), index=True)
     key: Mapped[str] = mapped_column(String(64))
     size: Mapped[int] = mapped_column(Integer)
-    """Bytes that came into the database with it: none with what was there."""
+    """Bytes that it added to the database; 0 if the link existed."""
     made: Mapped[datetime] = mapped_column(DateTime)
 
 
@@ -50,7 +50,7 @@ class Salt(Base):
 
 
 class Sharer(NamedTuple):
-    """Who shares: the page's key, its address's, and by how much its quotas are wider."""
+    """A client that shares: keys of its page and address, and the factor of its quotas."""
 
     page: str
     address: str
@@ -59,7 +59,7 @@ class Sharer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Quotas:
-    """Most bytes of one link, of all of a page, of all of an address; 0: any number."""
+    """Most bytes of one link, of a page's links, of an address's links; 0: unlimited."""
 
     link: int = 0
     page: int = 0
@@ -67,7 +67,7 @@ class Quotas:
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> Quotas:
-        """As the settings have them."""
+        """Return the quotas of the settings."""
         return cls(*(int(config[name]) * MB for name in ("LINK_MB", "PAGE_MB", "ADDRESS_MB")))
 
 
@@ -75,7 +75,7 @@ ANY = Quotas()
 
 
 class Holders:
-    """The store."""
+    """The store of owners."""
 
     def __init__(self, database: Database, quotas: Quotas) -> None:
         self._database = database
@@ -83,7 +83,7 @@ class Holders:
         self._salt = b""
 
     def check(self, session: Session, sharer: Sharer, size: int) -> None:
-        """Raise AppError if there is no room for so many bytes in the quotas of who shares."""
+        """Raise AppError if so many bytes exceed the client's quotas."""
         page, address = self._names(sharer)
         for whose, name, most, words in (
             (Holder.page, page, self.quotas.page, "this page"),
@@ -100,7 +100,7 @@ class Holders:
                 )
 
     def add(self, session: Session, link: str, sharer: Sharer, size: int, now: datetime) -> str:
-        """Note who has made a link; the key that deletes it for them."""
+        """Record the owner of a new link; return the key that deletes it."""
         page, address = self._names(sharer)
         key = secrets.token_urlsafe(16)
         known = session.get(Holder, (link, page))
@@ -114,9 +114,9 @@ class Holders:
     def join(
         self, session: Session, link: str, sharer: Sharer, now: datetime, has_room: bool
     ) -> str:
-        """Note who shares what is there already; the key that gives it up for them.
+        """Record another owner of an existing link; return its key.
 
-        "" where nobody knows who has it, or too many do: then everybody has it, and it stays.
+        The key is "" if owners are unknown, or too many: then the link stays.
         """
         of_link = Holder.link == link
         pages = set(session.scalars(select(Holder.page).where(of_link)))
@@ -129,7 +129,7 @@ class Holders:
         return ""
 
     def give_up(self, session: Session, link: str, key: str) -> bool | None:
-        """Let who has this key have a link no more: whether nobody has it now; None: wrong key."""
+        """Remove the owner with this key; return True if none is left, None for a wrong key."""
         of_link = Holder.link == link
         found = session.scalar(select(Holder).where(of_link, Holder.key == _hash(key)))
         if found is None:
@@ -147,7 +147,7 @@ class Holders:
         return page, address
 
     def _kept_salt(self) -> bytes:
-        """The database's secret, which is made by whoever needs it first."""
+        """Return the database's secret, made on first use."""
         with self._database.session(Salt) as session:
             try:
                 session.add(Salt(name="holders", value=secrets.token_bytes(16)))
@@ -158,7 +158,7 @@ class Holders:
 
 
 def forget(session: Session, link: str) -> None:
-    """Forget who has made a link."""
+    """Forget the owners of a link."""
     session.execute(delete(Holder).where(Holder.link == link))
 
 

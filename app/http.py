@@ -1,4 +1,4 @@
-"""Headers and compression of every response: content policy, caching, gzip and zstd."""
+"""Set headers and compress responses: content policy, caching, gzip and zstd."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ TEXT = ("text/", "application/json", "application/javascript", "image/svg+xml")
 SMALLEST = 1000
 FOREVER = "public, max-age=31536000, immutable"
 A_WHILE = "public, max-age=3600, stale-while-revalidate=604800"
-"""For a frozen state's page: its content stays, but an upgrade changes what is around it."""
+"""Caching of a frozen state's page: its content stays, but an upgrade changes the rest of the page.
+"""
 
 
 def install(app: Flask) -> None:
@@ -46,9 +47,9 @@ def install(app: Flask) -> None:
 
 
 def policy(framed: bool) -> str:
-    """What a page may load and do, and whether others may show it inside of theirs.
+    """Return the content policy of a page; `framed`: other sites may embed it.
 
-    For that nothing is said of ancestors: `*` would not mean a page that is opened from a file.
+    Then ancestors are left out: `*` would not include a page that is opened from a file.
     """
     ancestors = "" if framed else "frame-ancestors 'none'; "
     return (
@@ -106,12 +107,12 @@ def _compress(response: Response) -> Response:
 
 @lru_cache(maxsize=32)
 def _pack_static(data: bytes, coding: str) -> bytes:
-    """As small as it gets: it is done once, and what zstd makes is an eighth smaller."""
+    """Compress as far as possible: it is done once, and zstd is an eighth smaller."""
     return zstandard.compress(data, 19) if coding == "zstd" else gzip.compress(data, 9)
 
 
 def streamed(parts: Sequence[Part], mimetype: str, caching: str) -> Response:
-    """A response of pieces, a little at a time; 304 where the client has the same already."""
+    """Respond with pieces in chunks; 304 if the client has the same already."""
     accepted = mimetype.startswith(TEXT) and request.accept_encodings.quality("gzip") > 0
     response = Response(
         pieces.zipped(parts) if accepted else pieces.plain(parts), mimetype=mimetype
@@ -124,7 +125,7 @@ def streamed(parts: Sequence[Part], mimetype: str, caching: str) -> Response:
 
 
 def zipped(content: bytes, mimetype: str, tag: str, caching: str) -> Response:
-    """A response of gzip's bytes; 304 where the client has those of this tag already."""
+    """Respond with gzip data; 304 if the client has this tag already."""
     accepted = accepts_gzip()
     response = Response(content if accepted else gzip.decompress(content), mimetype=mimetype)
     if accepted:
@@ -133,12 +134,12 @@ def zipped(content: bytes, mimetype: str, tag: str, caching: str) -> Response:
 
 
 def accepts_gzip() -> bool:
-    """Whether the client of the current request takes gzip."""
+    """Return True if the client of the current request accepts gzip."""
     return "gzip" in request.headers.get("Accept-Encoding", "").lower()
 
 
 def packed_json(answer: Json) -> Response:
-    """An answer that a worker packed, or that holds such, as they are; nothing is read in it."""
+    """Respond with an answer that is or contains packed ones, without parsing them."""
     parts = list(_parts(answer))
     accepted = accepts_gzip()
     content = pieces.zipped(parts) if accepted else pieces.plain(parts)
@@ -167,7 +168,7 @@ def _parts(answer: Json) -> Iterator[Part]:
 
 
 def tagged(response: Response, tag: str, caching: str) -> Response:
-    """A response with its ETag (weak, since it may be compressed), or 304."""
+    """Set a response's ETag (weak, since it may be compressed), or make it 304."""
     response.set_etag(tag, weak=True)
     response.headers["Cache-Control"] = caching
     response.make_conditional(request)
@@ -175,14 +176,14 @@ def tagged(response: Response, tag: str, caching: str) -> Response:
 
 
 def page_files(pattern: str) -> list[str]:
-    """Addresses of bundled files whose names say what is in them, as the bundles name them."""
+    """Return URLs of bundled files, whose names have content hashes."""
     dist = static_folder() / "dist"
     found = sorted(path.relative_to(dist).as_posix() for path in dist.glob(pattern))
     return [f"/static/dist/{name}" for name in found]
 
 
 def file_version(filename: str) -> str:
-    """A hash of a static file's content, for its URL."""
+    """Return a hash of a static file's content, for its URL."""
     path = static_folder() / filename
     try:
         return _hash(path, path.stat().st_mtime_ns)

@@ -1,17 +1,16 @@
-"""Gunicorn's threaded worker, changed so that a thread gets only what has arrived whole.
+"""Gunicorn's threaded worker, changed to give threads only complete requests.
 
 Gunicorn gives each connection a thread, which then waits for the client. A few clients that send
-half a request and wait take all threads, and nobody else is served. Here the loop that waits for
-all connections gathers head and body, by deadlines and bounds, and a request goes to a thread when
-nothing of it is missing; so a thread waits for a client only while it writes, and there the kernel
-gives up on one that reads nothing. Closing, too, waits for the client in the loop and not in its
-own time.
+half a request occupy all threads. Here the event loop for all connections collects head and body,
+with deadlines and bounds, and a request goes to a thread when it is complete; so a thread waits for
+a client only while writing, and there the kernel times out a client that reads nothing. Closing,
+too, waits for the client in the loop and not in the thread.
 
-A follower of a lecture who asks for what is newer waits here as well, parked and without a thread,
-until there is something newer, or for `PARK_SECONDS`. Who cannot be parked is answered at once.
+A follower's poll of a lecture waits here as well, parked without a thread, until there is news, or
+for `PARK_SECONDS`. If it cannot be parked it is answered at once.
 
-Directly on the net one address has half of the threads, of the parked and of all connections at
-most. Behind proxies all connections come from them, and they do that counting.
+Without proxies one address has half of the threads, of the parked and of all connections at most.
+Behind proxies all connections come from them, and these have to limit clients.
 """
 
 from __future__ import annotations
@@ -42,21 +41,21 @@ from app.errors import BROKEN, failure
 HEAD_LIMIT = 1 << 16
 """Bytes of a request's line and headers."""
 INCOMING_LIMIT = 250
-"""Requests that may be incomplete at once; beyond it the oldest one goes."""
+"""Incomplete requests at a time; beyond that the oldest is dropped."""
 INCOMING_BYTES = 64 << 20
-"""Bytes that they may hold; beyond it the largest one goes."""
+"""Bytes of incomplete requests; beyond that the largest is dropped."""
 LONG = 1 << 18
-"""Bytes of a request that counts as a long one until it is answered."""
+"""Bytes above which a request counts as long until it is answered."""
 LONG_BYTES = 48 << 20
 """Bytes of all long requests that arrive and are answered; one address has half of them."""
 SOCKET_SECONDS = 10
-"""How long a write may make no progress. (A read, too: a thread has nothing to read.)"""
+"""Seconds without progress of a write. (A read, too: a thread has nothing to read.)"""
 ANSWER_SECONDS = 300.0
-"""A client that reads an answer for longer, however slowly, is cut off."""
+"""Seconds after which a client still reading its answer is cut off."""
 LINGER_SECONDS = 2.0
 LINGER_LIMIT = 100
 CONNECTIONS = 600
-"""With those that linger, fewer than the 1024 files that a process may commonly have open."""
+"""Connections; with lingering ones fewer than the usual limit of 1024 open files."""
 PARKED_LIMIT = 240
 PARK_SECONDS = 20.0
 
@@ -74,7 +73,7 @@ _STATUS = {
 
 
 def _refusal(status: str, kind: str, message: str) -> bytes:
-    """An answer of one error, after which the connection ends."""
+    """Format an answer of one error, after which the connection closes."""
     body = json.dumps(failure(kind, message)).encode()
     head = (
         f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\n"
@@ -84,22 +83,22 @@ def _refusal(status: str, kind: str, message: str) -> bytes:
 
 
 class Connection(TConn):  # type: ignore[misc]
-    """One client's connection, with what has arrived of its next request."""
+    """A client's connection, with the received part of its next request."""
 
     def __init__(self, worker: Intake, sock: socket.socket, client: Any, server: Any) -> None:
         super().__init__(worker.cfg, sock, client, server)
         self.worker = worker
         self.peer = str(client[0]) if isinstance(client, tuple) else ""
         self.until = 0.0
-        """When whatever it is waited for must have happened, by the monotonic clock."""
+        """Deadline of the current wait, by the monotonic clock."""
         self.data = bytearray()
         self.needed = 0
         """Bytes of the whole request; 0 while its head is incomplete."""
         self.weight = 0
-        """The same of a long one until it is answered."""
+        """Bytes of a long request until it is answered."""
 
     def close(self, graceful: bool = False) -> None:
-        """Close at once, or when the client has closed its side: else it may miss the end."""
+        """Close at once, or after the client has closed its side: else it may miss the end."""
         self.worker.forget(self)
         if graceful:
             self.worker.linger(self)
@@ -108,7 +107,7 @@ class Connection(TConn):  # type: ignore[misc]
 
 
 class Intake(ThreadWorker):  # type: ignore[misc]
-    """A worker process: one loop, and threads that answer."""
+    """A worker process: one event loop, and threads that answer."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -118,14 +117,14 @@ class Intake(ThreadWorker):  # type: ignore[misc]
         self.answering: dict[Connection, None] = {}
         self.lingering: dict[Connection, None] = {}
         self.parked: dict[Connection, str] = {}
-        """Each with the lecture of which it waits for something newer."""
+        """Parked connections, with the lecture that they wait for."""
         self.peers: Counter[str] = Counter()
         self.busy: Counter[str] = Counter()
         self.held: dict[str, deque[Connection]] = {}
         self.weights: Counter[str] = Counter()
 
     def load_wsgi(self) -> None:
-        """Load the application, whose settings say how long to wait."""
+        """Load the application, whose settings give the timeouts."""
         super().load_wsgi()
         config = self.wsgi.config
         self.head_seconds = float(config["HEAD_SECONDS"])
@@ -141,7 +140,7 @@ class Intake(ThreadWorker):  # type: ignore[misc]
     # --- connections -------------------------------------------------------------------------
 
     def accept(self, listener: Any) -> None:
-        """Take a connection, unless its peer has too many."""
+        """Accept a connection, unless its peer has too many."""
         try:
             sock, client = listener.accept()
         except OSError as error:
@@ -159,14 +158,14 @@ class Intake(ThreadWorker):  # type: ignore[misc]
         self.enqueue_req(conn)
 
     def forget(self, conn: Connection) -> None:
-        """Count a connection no longer."""
+        """Stop counting a connection."""
         self._lighten(conn)
         self.peers[conn.peer] -= 1
         if not self.peers[conn.peer]:
             del self.peers[conn.peer]
 
     def enqueue_req(self, conn: Connection) -> None:
-        """Gather the connection's next request, of which something may be there already."""
+        """Collect the connection's next request, part of which may have arrived."""
         conn.data, conn.needed = bytearray(), 0
         conn.until = time.monotonic() + self.head_seconds
         conn.sock.setblocking(False)
@@ -192,7 +191,7 @@ class Intake(ThreadWorker):  # type: ignore[misc]
             self._drop(conn)
 
     def _took(self, conn: Connection, piece: bytes) -> None:
-        """Add what has arrived; go on to an answer when it is a whole request."""
+        """Add received data; continue to an answer when the request is complete."""
         conn.data += piece
         self.gathered += len(piece)
         if not conn.needed:
@@ -228,7 +227,7 @@ class Intake(ThreadWorker):  # type: ignore[misc]
                     conn.sock.send(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def _has_room(self, conn: Connection, length: int) -> bool:
-        """Whether a request may come, if it is long; then it counts."""
+        """Return True if a long request fits the bounds; then count it."""
         if length <= LONG:
             return True
         if (
@@ -241,19 +240,19 @@ class Intake(ThreadWorker):  # type: ignore[misc]
         return True
 
     def _lighten(self, conn: Connection) -> None:
-        """A long request is answered, or will not be."""
+        """Stop counting a long request."""
         self.weights[conn.peer] -= conn.weight
         conn.weight = 0
         if not self.weights[conn.peer]:
             del self.weights[conn.peer]
 
     def _longest(self, head: bytes) -> int:
-        """Bytes that what is asked for can use."""
+        """Return the bytes that the request's operation allows."""
         path = head.split(b" ", 2)[1:2]
         return longest(path[0].decode("latin-1"), self.wsgi.config) if path else 0
 
     def _leave(self, conn: Connection) -> None:
-        """Wait for nothing more from a connection."""
+        """Stop reading from a connection."""
         del self.incoming[conn]
         self.gathered -= len(conn.data)
         with suppress(OSError, KeyError, ValueError):
@@ -287,7 +286,7 @@ class Intake(ThreadWorker):  # type: ignore[misc]
         self._start(conn)
 
     def _start(self, conn: Connection) -> None:
-        """Give a request a thread, or make it wait until its peer has one less."""
+        """Give a request a thread, or hold it until its peer has a free one."""
         if self.busy[conn.peer] >= self.peer_threads:
             self.held.setdefault(conn.peer, deque()).append(conn)
             return
@@ -297,7 +296,7 @@ class Intake(ThreadWorker):  # type: ignore[misc]
         super().enqueue_req(conn)
 
     def finish_request(self, conn: Connection, done: Any) -> None:
-        """Go on with a connection whose request was answered."""
+        """Continue with a connection whose request was answered."""
         del self.answering[conn]
         self._lighten(conn)
         self.busy[conn.peer] -= 1
@@ -312,7 +311,7 @@ class Intake(ThreadWorker):  # type: ignore[misc]
             self._start(following)
 
     def handle_error(self, req: Any, client: socket.socket, addr: Any, exc: BaseException) -> None:
-        """Answer what Gunicorn cannot read, and what fails in it, in the error shape."""
+        """Answer parse errors and failures of Gunicorn in the error shape."""
         theirs = isinstance(exc, ParseException)
         status = (
             _STATUS.get(type(exc), "400 Bad Request") if theirs else "500 Internal Server Error"
@@ -343,7 +342,7 @@ class Intake(ThreadWorker):  # type: ignore[misc]
             self.poller.unregister(conn.sock)
 
     def _stirred(self, conn: Connection, sock: socket.socket) -> None:
-        """Who waits has left, or asks for more."""
+        """Handle a parked connection that has closed, or sent more."""
         if conn not in self.parked:
             return
         self._unpark(conn)
@@ -358,7 +357,7 @@ class Intake(ThreadWorker):  # type: ignore[misc]
             self._start(conn)
 
     def _wake(self, name: str) -> None:
-        """Answer all who wait for something newer of a lecture."""
+        """Answer all who wait for news of a lecture."""
         for conn in [one for one, lecture in self.parked.items() if lecture == name]:
             self._unpark(conn)
             self._start(conn)
@@ -366,7 +365,7 @@ class Intake(ThreadWorker):  # type: ignore[misc]
     # --- the clock ---------------------------------------------------------------------------
 
     def murder_pending(self) -> None:
-        """What is done about every connection that has had its time."""
+        """Handle all connections past their deadline."""
         super().murder_pending()
         now = time.monotonic()
         for conn in [one for one in self.incoming if one.until < now]:
@@ -384,7 +383,7 @@ class Intake(ThreadWorker):  # type: ignore[misc]
                 conn.sock.shutdown(socket.SHUT_RDWR)
 
     def linger(self, conn: Connection) -> None:
-        """End what is sent, and read what the client still sends until it closes as well."""
+        """Close the sending side, and read until the client closes as well."""
         conn.until = time.monotonic() + LINGER_SECONDS
         self.lingering[conn] = None
         try:

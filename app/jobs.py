@@ -1,4 +1,4 @@
-"""What the server can ask the compiler: requests checked, queued, answered, cached, counted."""
+"""Ask the compiler for clients: check, queue, answer, cache and count requests."""
 
 from __future__ import annotations
 
@@ -31,28 +31,28 @@ from compiler.protocol.reading import WrongRequest, checked
 from compiler.sandbox import walls
 
 OPS = {name: op for name, op in OPERATIONS.items() if op.served}
-"""What a server takes from its clients."""
+"""Operations served to clients."""
 SHARED = tuple(fields(OfProgram))
-"""What a batch has for all of its requests: the program."""
+"""Fields shared by all requests of a batch: the program."""
 NOTHING: tuple[tuple[str, Any], ...] = (("options", {}), ("files", {}), ("main", ""))
-"""Fields that say what holds without them."""
+"""Fields with default values, left out of requests."""
 MOST_REQUESTS = 24
 CHECK = "check"
 OVERTIME = 2.0
-"""Seconds that a run which has ended by its deadline may take to say what came of it."""
+"""Seconds for a run that has ended by its deadline to report its outcome."""
 CHARACTER_SECONDS = 80e-6
-"""What compiling takes for each character of a program, see `docs/figures.md`."""
+"""Seconds of compiling per character of a program, see `docs/figures.md`."""
 
 
 @dataclass(slots=True)
 class _Asked:
-    """One request with its fields checked, and what has come in answer."""
+    """A checked request, and its answers so far."""
 
     op: Operation[Any]
     request: Json
     began: float = field(default_factory=time.perf_counter)
     parts: list[Json] = field(default_factory=list)
-    """The answers so far: `show` tells of its stages one by one."""
+    """The answers so far: `show` answers stage by stage."""
 
     @property
     def key(self) -> str:
@@ -60,14 +60,14 @@ class _Asked:
 
     @property
     def outcome(self) -> str:
-        """`ok`, or the kind of the error."""
+        """Return `ok`, or the kind of the error."""
         last = self.parts[-1] if self.parts else {}
         error = last.get("error", {})
         return "ok" if last.get("ok") else str(error.get("kind", "internal"))
 
 
 def members(body: Json) -> list[Json]:
-    """The requests of a batch. AppError for what is none, or may not be part of one."""
+    """Return the requests of a batch. AppError for invalid ones, or ones that cannot be batched."""
     requests = body.get("requests")
     if not isinstance(requests, list) or len(requests) > MOST_REQUESTS:
         message = f"`requests` is a list of at most {MOST_REQUESTS} requests."
@@ -101,11 +101,11 @@ class Jobs:
             pool.peers = self.pools
 
     def of(self, client: Client) -> ClientJobs:
-        """The jobs of one client."""
+        """Return the jobs of one client."""
         return ClientJobs(self, client)
 
     def manifest(self) -> list[Json]:
-        """The pipeline's stages: id, title, explain, kind, in order. Asked for once."""
+        """Return the pipeline's stages: id, title, explain, kind, in order. Cached."""
         if self._manifest is None:
             given = self._config.get("MANIFEST")
             self._manifest = list(self._ask("manifest")["stages"] if given is None else given)
@@ -113,17 +113,17 @@ class Jobs:
 
     @property
     def known_manifest(self) -> list[Json] | None:
-        """The same, if it was asked for before."""
+        """Return the manifest if it is cached."""
         return self._manifest
 
     def rules(self) -> list[Json]:
-        """The passes and rules that can be switched off, in order. Asked for once."""
+        """Return the passes and rules that can be switched off, in order. Cached."""
         if self._rules is None:
             self._rules = list(self._ask("manifest")["switches"])
         return self._rules
 
     def rule_page(self, name: str) -> Json | None:
-        """What is told of a pass or a rule (of all: ""), each asked for once; None: there is none.
+        """Describe a pass or a rule (all: ""), cached; None for an unknown one.
 
         AppError if there is no worker for it.
         """
@@ -139,13 +139,15 @@ class Jobs:
             return self._rule_pages[name]
 
     def listings(self) -> list[Json]:
-        """What other compilers make of stages, as the stages are told. Asked for once."""
+        """Return the listings of other compilers, in the shape of stages. Cached."""
         if self._listings is None:
             self._listings = list(self._ask("manifest")["listings"])
         return self._listings
 
     def backends(self) -> list[Json]:
-        """The back ends: `id`, and `missing`, why it cannot run here. Asked for once.
+        """Return the back ends: `id`, and `missing`, why it cannot run here.
+
+        Cached. Asked for once.
 
         AppError if there is no worker for it.
         """
@@ -155,7 +157,7 @@ class Jobs:
             return self._backends
 
     def _ask(self, name: str, **fields: str) -> Json:
-        """What the server itself asks. AppError if there is no worker for it."""
+        """Ask on behalf of the server. AppError if there is no worker."""
         operation, who = OPERATIONS[name], Client("the server")
         answer = collect(self._guarded(operation, {"op": name, **fields}, who, operation.share))
         if not answer.get("ok"):
@@ -190,7 +192,7 @@ class Jobs:
             pool.warm()
 
     def close(self, grace: float = 0.0) -> None:
-        """Take no jobs any more; stop workers that have none, and all after `grace` seconds."""
+        """Refuse new jobs; stop idle workers, and all others after `grace` seconds."""
         closing = [threading.Thread(target=pool.close, args=(grace,)) for pool in self.pools]
         for one in closing:
             one.start()
@@ -198,7 +200,7 @@ class Jobs:
             one.join()
 
     def stream(self, name: str, body: Json, client: Client, whole: bool = False) -> Iterator[Json]:
-        """As `ClientJobs.stream`; no long answer in parts where it is wanted `whole`."""
+        """Like `ClientJobs.stream`; `whole`: no long answer in parts."""
         op = OPS[name]
         if name == "batch":
             yield from self._batch(body, client, whole)
@@ -224,7 +226,7 @@ class Jobs:
     def _batch(
         self, body: Json, client: Client, whole: bool, name: str = "batch"
     ) -> Iterator[Json]:
-        """The answers of a batch by their numbers, those that are known first; then the end."""
+        """Yield the answers of a batch by number, cached ones first; then the end."""
         given = self._fields(OPS["batch"], body)
         questions = [self._part(given, one) for one in members(given)]
         left: list[tuple[int, _Asked]] = []
@@ -265,9 +267,9 @@ class Jobs:
             yield {**answer, "request": number}
 
     def _ahead(self, asked: _Asked, client: Client) -> bool:
-        """Have a program checked before it is compiled; whether there was an answer.
+        """Check a program before compiling it; return True if there was an answer.
 
-        Who types waits for this one, and it takes a fiftieth of the rest.
+        The author waits for this while typing, and it takes a fiftieth of the time.
         """
         try:
             request = {**self._bounded(asked), "packed": True}
@@ -281,7 +283,7 @@ class Jobs:
         return True
 
     def _told(self, request: Json, client: Client, share: float, begun: bool) -> Iterator[Json]:
-        """As `_guarded`; where answers have `begun` to come, a refusal is one as well."""
+        """Like `_guarded`; once answers have `begun`, a refusal becomes one too."""
         try:
             yield from self._guarded(OPS["batch"], request, client, share)
         except AppError as error:
@@ -290,7 +292,7 @@ class Jobs:
             yield error.shape()
 
     def _part(self, batch: Json, one: Json) -> _Asked:
-        """One request of a batch. AppError if it is none."""
+        """Check one request of a batch. AppError for an invalid one."""
         op = OPS[one["op"]]
         own = {name: value for name, value in one.items() if name not in SHARED}
         shared = {name: batch.get(name) for name in SHARED if name in fields(op.request)}
@@ -300,7 +302,7 @@ class Jobs:
         return _Asked(op, self._request(op, body))
 
     def _bounded(self, asked: _Asked) -> Json:
-        """A request with the bounds of its answer."""
+        """Return a request with the bounds of its answer."""
         request = dict(asked.request)
         own = fields(asked.op.request)
         if "deadline" in own:
@@ -315,7 +317,7 @@ class Jobs:
         return request
 
     def _end(self, asked: _Asked) -> None:
-        """Count an answer that has come, and keep it where it would be the same again."""
+        """Count an answer, and cache it if it is reproducible."""
         self._metrics.job(asked.op.id, asked.outcome, time.perf_counter() - asked.began)
         if asked.outcome not in PASSING:
             self._cache.keep(asked.key, asked.parts)
@@ -329,7 +331,7 @@ class Jobs:
         pool: Pool | None = None,
         followed: bool = False,
     ) -> Iterator[Json]:
-        """The pool's answers, with failures of the machinery as answers in the error shape."""
+        """Yield the pool's answers; convert its failures to answers in the error shape."""
         pool = pool or (self.run_pool if op.runs else self.compile_pool)
         seconds = float(self._config["COMPILE_SECONDS"])
         if op.runs:  # the worker ends it by itself at the deadline, and says so
@@ -351,12 +353,12 @@ class Jobs:
             yield with_wait(told, waited)
 
     def _request(self, op: Operation[Any], body: Json) -> Json:
-        """What is asked, in the same words wherever it means the same."""
+        """Normalise a request, so that equivalent ones are equal."""
         found = self._fields(op, body)
         return {"op": op.id, **{k: v for k, v in found.items() if (k, v) not in NOTHING}}
 
     def _fields(self, op: Operation[Any], body: Json) -> Json:
-        """The operation's fields out of a request's body. AppError on missing or wrong ones."""
+        """Check the fields of a request's body. AppError on missing or wrong ones."""
         options = body.get("options")
         refuse_unsafe(options if isinstance(options, dict) else {})
         try:
@@ -391,26 +393,26 @@ class Jobs:
             raise AppError("usage", message, 413)
 
     def last(self, name: str, body: Json) -> Json | None:
-        """As `ClientJobs.last`."""
+        """Like `ClientJobs.last`."""
         return self._cache.get(cache_key(self._request(OPS[name], body)))
 
 
 @dataclass(frozen=True, slots=True)
 class ClientJobs:
-    """What one client asks, and is answered."""
+    """The requests of one client."""
 
     _jobs: Jobs
     _client: Client
 
     def call(self, name: str, body: Json) -> Json:
-        """The answer to one operation; never raises for what the user's program does.
+        """Answer one operation; never raises for what the user's program does.
 
         Raises AppError for a wrong request, or if the client has too many jobs.
         """
         return opened(self.told(name, body))
 
     def told(self, name: str, body: Json) -> Json:
-        """As `call`; what its worker packed is not opened yet where it is long."""
+        """Like `call`; a long answer stays packed."""
         answers = self._jobs.stream(name, body, self._client, whole=True)
         if name == "batch":
             return _together(answers)
@@ -418,7 +420,7 @@ class ClientJobs:
         return at_once(parts)
 
     def must(self, name: str, body: Json) -> Json:
-        """As `call`, for answers that are kept. AppError as well if there was no worker for it."""
+        """Like `call`, for answers that are stored. AppError also if there was no worker."""
         answer = self.call(name, body)
         error = answer.get("error") or {}
         if error.get("kind") in UNAVAILABLE:
@@ -426,20 +428,20 @@ class ClientJobs:
         return answer
 
     def stream(self, name: str, body: Json) -> Iterator[Json]:
-        """The answers to one operation as they come: queue positions, partial ones, the last."""
+        """Yield one operation's answers as they come: queue positions, partial ones, the last."""
         return self._jobs.stream(name, body, self._client)
 
     def last(self, name: str, body: Json) -> Json | None:
-        """The answer that this request last got, if it is still known."""
+        """Return the cached answer to this request, or None."""
         return self._jobs.last(name, body)
 
     def manifest(self) -> list[Json]:
-        """As `Jobs.manifest`."""
+        """Like `Jobs.manifest`."""
         return self._jobs.manifest()
 
 
 def texts_of(request: Json) -> dict[str, str]:
-    """The texts of a request's program, by their paths; that of the program itself has none."""
+    """Return the texts of a request's program by path; the program's own path is ""."""
     return {"": request.get("source") or "", **(request.get("files") or {})}
 
 
@@ -454,7 +456,7 @@ def _check_text(name: str, value: str) -> None:
 
 
 def _together(answers: Iterator[Json]) -> Json:
-    """The answers of a batch in one, by their order; or why they did not come."""
+    """Join the answers of a batch in order; or return the error that prevented them."""
     found: defaultdict[int, list[Json]] = defaultdict(list)
     last: Json = {}
     for last in answers:
@@ -472,9 +474,9 @@ def _batch_of_one(name: str, body: Json) -> Json:
 
 
 def _unwrapped(answers: Iterator[Json]) -> Iterator[Json]:
-    """Those of a batch of one request, as if that were asked alone.
+    """Unwrap the answers of a batch of one request.
 
-    Its last answer is told when the batch has ended, and its client may ask again.
+    The last answer is sent after the batch has ended, when the client may send the next.
     """
     last: Json | None = None
     for answer in answers:

@@ -1,11 +1,11 @@
-"""Lectures: what a teacher's page shows, for those who follow it by a code.
+"""Lectures: the view of a teacher's page, for followers with a code.
 
 A lecture is one row of the database: the last view, under a number that grows with each change. The
-teacher's page publishes views with a secret; who has joined asks for what is newer than a number.
-Several servers may share the database: what another one has published is seen within `FRESH`.
+teacher's page publishes views with a secret; followers poll for views newer than a number. Several
+servers may share the database: views published by another one are seen within `FRESH`.
 
-A code has six characters, and is asked for at a rate that is limited. It leads to the lecture's id,
-which nobody guesses, and everything else is asked by id.
+A code has six characters, and attempts are rate limited. It leads to the lecture's id, which cannot
+be guessed, and all other requests use the id.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from compiler.protocol.kinds import Json
 log = logging.getLogger(__name__)
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-"""Of codes: without letters that are taken for digits, or for others."""
+"""Characters of codes: without letters that are mistaken for digits, or for others."""
 LENGTH = 6
 ALIKE = str.maketrans("OIL", "011")
 FRESH = 0.5
-"""Seconds for which what was read from the database is taken to be true."""
+"""Seconds for which a row of the database stays cached."""
 AWAITED = 60.0
-"""Seconds for which a lecture is watched after somebody has waited for it."""
+"""Seconds for which a lecture is watched after a follower has waited for it."""
 QUIET = 600.0
-"""A lecture without a word from its teacher for so many seconds may have to make room."""
+"""Seconds without its teacher after which a lecture may be dropped to make room."""
 REMEMBERED = 500
 
 
 class Lecture(Base):
-    """One lecture. `heard` is when its teacher's page last said something, in seconds."""
+    """One lecture. `heard` is the time of the last message from its teacher's page, in seconds."""
 
     __tablename__ = "lectures"
     id: Mapped[str] = mapped_column(String(32), primary_key=True)
@@ -61,7 +61,7 @@ class Lecture(Base):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a lecture shows: the answer to those who have not got it, as gzip of JSON."""
+    """The view of a lecture: an answer, as gzip of JSON."""
 
     number: int
     heard: float
@@ -73,7 +73,7 @@ class Lectures:
     """The store. AppError (503) while the database fails."""
 
     def __init__(self, database: Database, most: int, hours: float) -> None:
-        """At most so many lectures; each is over after so many hours without its teacher."""
+        """`most` lectures at a time; each ends after so many hours without its teacher."""
         self._database = database
         self._most = most
         self._of_owner = max(1, most // 8)
@@ -88,10 +88,10 @@ class Lectures:
     # --- the teacher -------------------------------------------------------------------------
 
     def start(self, address: str) -> tuple[str, str, str]:
-        """Begin a lecture for a teacher at an address: its id, code and secret.
+        """Begin a lecture for a teacher at an address; return its id, code and secret.
 
-        AppError where there are too many, of all (503) or of this address (429), that are not
-        quiet.
+        AppError where there are too many active ones, of all (503) or of this address (429).
+
         """
         owner, now = _hash(address), time.time()
         secret = secrets.token_urlsafe(16)
@@ -110,7 +110,7 @@ class Lectures:
         return name, code, secret
 
     def _make_room(self, session: Session, now: float, owner: str) -> None:
-        """Drop lectures that are quiet or over where there are too many."""
+        """Drop inactive or ended lectures if there are too many."""
         count = select(func.count()).select_from(Lecture)
         oldest = select(Lecture).order_by(Lecture.ended.desc(), Lecture.heard).limit(1)
         whose = Lecture.owner == owner
@@ -133,11 +133,11 @@ class Lectures:
     def publish(
         self, name: str, secret: str, page: str, view: Json | None, *, take: bool, end: bool
     ) -> int:
-        """Show another view, end the lecture, or say with neither that its teacher is there.
+        """Publish a view, end the lecture, or only report that its teacher is there.
 
-        Answers the number of what is shown. One page leads at a time: another one that knows the
-        secret has to `take` the lecture. AppError where there is none, or the secret is not its
-        own (404), or another page leads (409), or it has ended (410).
+        Return the number of the view. One page leads at a time: another one that knows the secret
+        has to `take` the lecture. AppError for an unknown lecture or a wrong secret (404), if
+        another page leads (409), or if it has ended (410).
         """
         now = time.time()
         with available("kept", "Lectures"), self._database.session(Lecture) as session:
@@ -167,7 +167,7 @@ class Lectures:
     # --- who follows -------------------------------------------------------------------------
 
     def join(self, code: str) -> str | None:
-        """The id of the lecture with a code, as people type it; None where there is none."""
+        """Return the id of the lecture with a code, as people type it; None for an unknown one."""
         plain = code_of(code)
         if len(plain) != LENGTH:
             return None
@@ -179,7 +179,7 @@ class Lectures:
             return session.scalar(asked)
 
     def shown(self, name: str) -> Shown | None:
-        """What a lecture shows; None where there is none any more."""
+        """Return the view of a lecture; None if it does not exist."""
         with self._reading:  # who comes together reads once
             with self._lock:
                 found, read = self._known.get(name, (None, 0.0))
@@ -220,13 +220,13 @@ class Lectures:
     # --- who waits ---------------------------------------------------------------------------
 
     def listen(self, listener: Callable[[str], None]) -> None:
-        """Tell, in any thread, which lecture shows something else now."""
+        """Call `listener`, in any thread, with lectures whose view has changed."""
         self._listeners.append(listener)
 
     def nothing_new(self, name: str, after: int) -> bool:
-        """Whether it is known that a lecture shows nothing newer; it is watched from then on.
+        """Return True if a lecture is known to have no newer view; then watch it.
 
-        Reads nothing, so that a loop may ask.
+        Reads no database, so that an event loop may call it.
         """
         with self._lock:
             found = self._known.get(name)
@@ -239,7 +239,7 @@ class Lectures:
         return True
 
     def _watch(self) -> None:
-        """See what other servers publish, while somebody here waits for it."""
+        """Poll for views of other servers, while followers here wait."""
         while True:
             time.sleep(FRESH)
             with self._lock:
@@ -266,7 +266,7 @@ class Lectures:
 
 
 def code_of(typed: str) -> str:
-    """A code as it is kept, from what somebody types."""
+    """Normalise a code as typed."""
     plain = "".join(typed.split()).replace("-", "").upper().translate(ALIKE)
     return plain if set(plain) <= set(ALPHABET) else ""
 

@@ -10,7 +10,10 @@ from compiler.protocol.lesson_files import LessonFile, read
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """One file of the course. `name` is its address, `back` and `next` are those of its kind."""
+    """One file of the course.
+
+    `name` is its address, `back` and `next` are its neighbours of the same kind.
+    """
 
     name: str
     text: str
@@ -20,7 +23,7 @@ class Lesson:
 
 
 def load(folder: Path) -> tuple[Lesson, ...]:
-    """All lessons in order, then all puzzles. Raises UsageError for a file that is none."""
+    """Load all lessons in order, then all puzzles. Raises UsageError for a malformed file."""
     found = [(path.stem, text, read(text)) for path in sorted(folder.glob("*.md"))
              for text in (path.read_text("utf-8"),)]  # fmt: skip
     found.sort(key=lambda one: (one[2].is_puzzle, one[2].order, one[0]))

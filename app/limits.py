@@ -1,8 +1,8 @@
 """Rate limits: for each purpose a bucket per page, and a larger one per address.
 
-Whoever asks without a token has the bucket of its connection. Tokens and connections cost
-nothing, so that the address's bucket is the one that holds against ill will; the page's keeps
-one page from using up what its neighbours behind the same address have.
+A client without a token has the bucket of its connection. Tokens and connections cost nothing, so
+the address's bucket protects against abuse; the page's keeps one page from using up the share of
+its neighbours behind the same address.
 """
 
 from __future__ import annotations
@@ -34,21 +34,24 @@ WORDS = {
     "follow": "looks at lectures",
     "send": "kilobytes of requests",
 }
-"""The purposes: those that operations name as their `limit`, two of permalinks, three of lectures.
+"""Purposes: the `limit` of operations, two of permalinks, three of lectures.
 
 The requests of a batch count one by one, each for its own purpose.
 """
 
 
 MOST = 20_000
-"""Buckets of pages that are known at a time, and as many of addresses: those that were used longest
-ago are forgotten, empty as they will be. So made-up pages make no address forgotten."""
+"""Buckets of pages kept at a time, and as many of addresses: the least recently
+used are forgotten, which are probably empty. So made-up pages do not evict addresses."""
 ROUNDED = 1e-4
-"""Seconds that times of today, as floats, may be off when they have been put together."""
+"""Rounding error of current times, as floats, in seconds."""
 
 
 class Bucket(NamedTuple):
-    """What holds at most `rate` of what its key names, the purpose first; `asked` are to go in."""
+    """A bucket of at most `rate` for its key, whose first part is the purpose.
+
+    `asked` is to be added.
+    """
 
     who: str
     rate: RateLimitItem
@@ -57,7 +60,7 @@ class Bucket(NamedTuple):
 
     @property
     def cost(self) -> int:
-        """What is asked for, or all if it is more than there ever is."""
+        """Return the requested amount, or all if it is more than the bucket holds."""
         return min(self.asked, self.rate.amount)
 
 
@@ -76,12 +79,13 @@ class RateLimits:
         self._local, self._keyed = int(config["LOCAL_FACTOR"]), int(config["KEY_FACTOR"])
 
     def count(self, *purposes: str, kilobytes: int = 0) -> None:
-        """Count the current request, once for each purpose, and what it has sent.
+        """Count the current request, once for each purpose, and its bytes.
 
         AppError (429) beyond a limit.
 
-        What is refused is not counted: who waits as long as the refusal says is taken then, unless
-        others of the same bucket came before. Who asks for more than a bucket holds takes it all.
+        Refused requests are not counted: after the wait that the refusal names one is accepted,
+        unless others of the same bucket came before. A request for more than a bucket holds takes
+        it all.
         """
         if not self._on:
             return
@@ -105,7 +109,7 @@ class RateLimits:
                 self._note(one)
 
     def _note(self, bucket: Bucket) -> None:
-        """Forget the bucket that was used longest ago, if this is one too many."""
+        """Forget the least recently used bucket, if there are too many."""
         known = self._known[bucket.who]
         known[bucket.key] = bucket
         known.move_to_end(bucket.key)
@@ -114,7 +118,7 @@ class RateLimits:
             self._limiter.clear(oldest.rate, *oldest.key)
 
     def factor(self) -> int:
-        """By how much limits are wider for the current request than for most."""
+        """Return the factor by which limits are wider for the current request."""
         keyed = self._keyed if key_of(request) else 1
         return max(keyed, self._local if is_local(request) else 1)
 
@@ -122,10 +126,10 @@ class RateLimits:
         return self._limiter.test(bucket.rate, *bucket.key, cost=bucket.cost)
 
     def _until(self, bucket: Bucket) -> int:
-        """The whole seconds after which a bucket takes what is asked, at least 1.
+        """Return the whole seconds until a bucket accepts the request, at least 1.
 
-        What was counted in the window before this one weighs less and less, up to this one's end;
-        what was counted in this one does so in the next.
+        Counts of the previous window decay until the end of this one; counts of this one decay in
+        the next.
         """
         window = bucket.rate.get_expiry()
         key = bucket.rate.key_for(*bucket.key)

@@ -1,6 +1,6 @@
-"""What a permalink keeps beside texts: attempts with their pictures, and memory for chosen sizes.
+"""Store attempts with their pictures, and memory for chosen sizes, in permalinks.
 
-Both are as the worker told them when the link was made, so that the link shows them without a
+Both are the worker's answers from when the link was made, so that the link shows them without a
 compiler, and without JavaScript.
 """
 
@@ -10,13 +10,13 @@ from app.jobs import ClientJobs
 from compiler.protocol.kinds import Json
 
 PICTURES = 24
-"""At most so many pairs of accesses are drawn in one link."""
+"""Pairs of accesses drawn in one link."""
 CELLS = 600
-"""Larger sets are not drawn."""
+"""Cells of the largest set that is drawn."""
 
 
 def attempts(jobs: ClientJobs, program: Json) -> list[Json] | None:
-    """All attempts to build arrays in their places; None where the program does not compile."""
+    """Return all attempts to build arrays in place; None where the program does not compile."""
     answer = jobs.must("attempts", program)
     if not answer.get("ok"):
         return None
@@ -30,13 +30,13 @@ def attempts(jobs: ClientJobs, program: Json) -> list[Json] | None:
 
 
 def _pairs(attempt: Json) -> list[Json]:
-    """Each pair of accesses once: statements that touch the same cells ask the same question."""
+    """Deduplicate pairs of accesses: statements that touch the same cells have equal ones."""
     each = {repr((one["write"], one["use"], one["why"])): one for one in attempt["obligations"]}
     return list(each.values())
 
 
 def _drawn(jobs: ClientJobs, pair: Json) -> Json:
-    """A pair with its cells for values that meet the facts, or those of the witness."""
+    """Add to a pair its cells, for values that meet the facts, or the witness's."""
     body = {
         "assumptions": {"nonnegative": pair["facts"]},
         "lmads": [pair["write"], pair["use"]],
@@ -54,7 +54,7 @@ def _drawn(jobs: ClientJobs, pair: Json) -> Json:
 
 
 def lifetimes(jobs: ClientJobs, program: Json, manifest: list[Json], stages: Json) -> list[Json]:
-    """Blocks and arrays over the program at each stage that says where arrays lie."""
+    """Return blocks and arrays over the program, at each stage with memory."""
     found: list[Json] = []
     for info in manifest:
         if not info["memory"] or info["id"] not in stages:

@@ -1,4 +1,4 @@
-"""The routes of links: every form of a frozen state, out of what makers have made of it."""
+"""The routes of links: every form of a frozen state, from sheets that makers have made."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ THEMES = ("", "light", "dark", "contrast", "projector", "lecture")
 
 @blueprint.get("/z/<name>")
 def page(name: str) -> Response:
-    """A frozen state: readable as it is, alive with JavaScript."""
+    """Return a frozen state's page, readable without JavaScript."""
     sheet = _sheet(name, "page")
     g.nonce = sheet.about["token"]
     shown = [sheet.part("before"), part_of(parts().address), sheet.part("after")]
@@ -33,7 +33,7 @@ def page(name: str) -> Response:
 
 @blueprint.get("/z/<name>.json")
 def state(name: str) -> Response:
-    """All of a frozen state."""
+    """Return all of a frozen state as JSON."""
     response = streamed([_sheet(name, "state").part("state")], "application/json", FOREVER)
     response.headers["Link"] = '</api/state.schema.json>; rel="describedby"'
     return response
@@ -41,14 +41,14 @@ def state(name: str) -> Response:
 
 @blueprint.get("/z/<name>/preview.png")
 def picture(name: str) -> Response:
-    """What other sites show beside the link."""
+    """Return the picture that other sites show beside the link."""
     sheet = _sheet(name, "files")
     return streamed([sheet.part("picture")], "image/png", _caching(sheet, FOREVER))
 
 
 @blueprint.get("/z/<name>/offline.html")
 def offline(name: str) -> Response:
-    """A file that shows all of a frozen state, and needs nothing else."""
+    """Return a self-contained file of a frozen state."""
     sheet = _sheet(name, "offline")
     g.nonce = sheet.about["token"]
     response = streamed([sheet.part("offline")], "text/html", _caching(sheet, A_WHILE))
@@ -58,13 +58,13 @@ def offline(name: str) -> Response:
 
 @blueprint.get("/z/<name>/source.zip")
 def files(name: str) -> Response:
-    """All files of a frozen program, as its author's folder has them."""
+    """Return the files of a frozen program as a zip."""
     return streamed([_sheet(name, "files").part("zip")], "application/zip", FOREVER)
 
 
 @blueprint.get("/z/<name>/<stage>.txt")
 def stage(name: str, stage: str) -> Response:
-    """One stage of a frozen state, or its source."""
+    """Return the text of one stage of a frozen state, or its source."""
     sheet = _sheet(name, "files")
     stages = sheet.about["stages"]
     if stage != "source" and stage not in stages:
@@ -75,7 +75,7 @@ def stage(name: str, stage: str) -> Response:
 
 @blueprint.get("/embed/<name>")
 def embedded(name: str) -> Response:
-    """Parts of a frozen state for pages of others: `stages`, `theme` and `spoiler` say how."""
+    """Return parts of a frozen state for embedding; see `stages`, `theme` and `spoiler`."""
     sheet = _sheet(name, "embed")
     known = dict(sheet.about["parts"])
     asked = [part for part in request.args.get("stages", "").split(",") if part]
@@ -104,14 +104,14 @@ def _folded(sheet: Sheet, part: str, title: str) -> Sequence[Part]:
 
 @blueprint.post("/z/<name>/forget")
 def forget(name: str) -> str:
-    """Delete a link of one's own by its key, from the form of its page."""
+    """Delete one's own link by its key, from the form of its page."""
     parts().limits.count("share")
     gone = give_up(name.lower(), request.form.get("key", "").strip())
     return render_template("forgotten.html", gone=gone, name=name.lower())
 
 
 def give_up(name: str, key: str) -> bool:
-    """Let who has this key have a link no more; whether it is gone. AppError: it is no such key."""
+    """Remove the owner with this key; return True if the link is gone. AppError for a wrong key."""
     gone = parts().permalinks.give_up(name, key) if is_id(name) and key else None
     if gone is None:
         message = "There is no link with this id and this key."
@@ -123,12 +123,12 @@ def give_up(name: str, key: str) -> bool:
 
 @blueprint.get("/z/<name>/")
 def page_with_slash(name: str) -> BaseResponse:
-    """The same page without the slash."""
+    """Redirect to the page without the slash."""
     return redirect(url_for("links.page", name=name))
 
 
 def _sheet(name: str, sheet: str) -> Sheet:
-    """A sheet of a link. AppError (404) where there is no such link."""
+    """Return a sheet of a link. AppError (404) for an unknown link."""
     parts().limits.count("read")
     link = name.lower()
     if not is_id(link) or not parts().permalinks.is_there(link):
@@ -137,5 +137,5 @@ def _sheet(name: str, sheet: str) -> Sheet:
 
 
 def _caching(sheet: Sheet, usual: str) -> str:
-    """What an earlier version has made is asked for again: it is made anew meanwhile."""
+    """Return the caching of a sheet: an outdated one is not cached, since it is being remade."""
     return usual if sheet.is_current else "no-cache"

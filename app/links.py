@@ -1,4 +1,4 @@
-"""`stridescope links`: the links of a server, for who runs it, and one's own on any server.
+"""`stridescope links`: maintain a server's links, or delete one's own on any server.
 
     stridescope links list [--older DAYS] [--json]
     stridescope links delete ID.. | --older DAYS
@@ -29,16 +29,16 @@ from app.settings import database_url, forms_folder, from_environment
 from app.sheet_files import SheetFiles
 
 SECONDS = 30.0
-"""How long a server may take to delete a link."""
+"""Seconds for a server to delete a link."""
 ENDED, FAILED, WRONG_USE = 0, 1, 2
 
 
 class Wrong(Exception):
-    """What keeps a command from being done, in a sentence."""
+    """An error of a command, in a sentence."""
 
 
 def main() -> int:
-    """Run one command; the answer is the exit status."""
+    """Run one command; return the exit status."""
     args = parser().parse_args()
     try:
         config = from_environment()
@@ -55,7 +55,7 @@ def main() -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options of all commands."""
+    """Build the parser of all commands."""
     made = argparse.ArgumentParser(
         prog="stridescope links",
         description=__doc__,
@@ -125,7 +125,7 @@ def _delete(args: argparse.Namespace, database: Database, files: SheetFiles) -> 
 
 
 def _delete_own(address: str, key: str) -> None:
-    """Ask the server that a link is on to delete it."""
+    """Ask the server of a link to delete it."""
     parts = urlsplit(address)
     name = parts.path.rpartition("/z/")[2].strip("/")
     if parts.scheme not in ("http", "https") or not name:
@@ -146,7 +146,7 @@ def _delete_own(address: str, key: str) -> None:
 
 
 def _said(error: urllib.error.HTTPError) -> str:
-    """What a server says, or its status."""
+    """Return a server's error message, or its status."""
     try:
         told: Any = json.load(error)["error"]
         return f"{told['message']} {told['hint']}".strip()

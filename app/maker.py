@@ -1,11 +1,10 @@
-"""A process that makes the sheets of links, so that the one which serves never unpacks a state.
+"""A process that makes the sheets of links, so that the server never unpacks a state.
 
     python -m app.maker --with-parent
 
-It speaks the worker protocol: a request has a link's id, its state as it is stored, the names of
-sheets, and what the server knows (`renderer`, `version`, `settings`). The answers have these
-sheets, in that order, in pieces (`data`, in base64) of at most `PORTION` bytes; `ends` marks a
-sheet's last one.
+It speaks the worker protocol: a request has a link's id, its state as stored, the names of sheets,
+and facts of the server (`renderer`, `version`, `settings`). The answers have these sheets, in that
+order, in pieces (`data`, in base64) of at most `PORTION` bytes; `ends` marks a sheet's last one.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ PORTION = 1 << 19
 
 
 def answers(app: Flask, request: Json) -> Iterator[Json]:
-    """The answers to one request."""
+    """Yield the answers to one request."""
     if request.get("op") != "make":
         yield failure("usage", "A maker makes sheets of links.")
         return
@@ -62,7 +61,7 @@ def _answer(sheet: str, data: bytes, ends: bool) -> Json:
 
 
 def _portions(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes, in pieces that are not too long."""
+    """Split bytes into pieces of bounded length."""
     for chunk in chunks:
         for at in range(0, len(chunk), PORTION):
             yield chunk[at : at + PORTION]
@@ -71,7 +70,7 @@ def _portions(chunks: Iterable[bytes]) -> Iterator[bytes]:
 def serve(requests: IO[bytes], told: IO[str]) -> None:
     """Answer requests until the input ends, each in a thread of its own.
 
-    So one that was given a lower priority, because it took long, takes that with it.
+    So a lowered priority, given to a long request, ends with its thread.
     """
     with suppress(OSError):
         kernel.give_back_memory()

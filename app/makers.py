@@ -1,4 +1,4 @@
-"""The processes that make sheets of links (`app/maker.py`), and what is said when none is made."""
+"""The pool of processes that make sheets of links (`app/maker.py`), and its errors."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from compiler.sandbox import walls
 
 COMMAND = (sys.executable, "-m", "app.maker", "--with-parent")
 TOLD = ("INPUT_LIMIT",)
-"""Settings that a link's page tells its script."""
+"""Settings that a link's page passes to its script."""
 LONGEST_MB = 256
-"""Of all sheets of a link together; what is longer is not made."""
+"""Limit of all sheets of a link together; larger ones are not made."""
 SHEET_SECONDS = 0.1
-"""What one takes, about."""
+"""Expected seconds of making one sheet."""
 
 
 def pool_of(config: Mapping[str, Any]) -> Pool:
-    """A pool of makers, which see what workers see, and templates and style sheets."""
+    """Make a pool of makers, which see the files of workers, templates and style sheets."""
     bounds = PoolLimits(
         queue=config["QUEUE_LIMIT"],
         queue_seconds=config["QUEUE_SECONDS"],
@@ -73,14 +73,16 @@ class Makers:
         }
 
     def close(self, grace: float = 0.0) -> None:
-        """Stop the makers, unless others have them as well."""
+        """Stop the makers, unless they are shared."""
         if self._shared is None:
             self.pool.close(grace)
 
     def make(self, link: str, sheets: Sequence[str], client: Client) -> Iterator[Json]:
-        """The answers of a maker about sheets of a link. AppError where there are none.
+        """Yield a maker's answers about sheets of a link.
 
-        A maker that ends is replaced, and asked once more.
+        AppError on failure. AppError where there are none.
+
+        A maker that dies is replaced, and asked once more.
         """
         begun = False
         try:
@@ -142,13 +144,13 @@ def _refused(link: str, answer: Json) -> AppError:
 
 
 def no_link() -> AppError:
-    """There is no such link."""
+    """Make the error for an unknown link."""
     message = "There is no such link here. It may have been made on another server."
     return AppError("usage", message, 404)
 
 
 def busy() -> AppError:
-    """Too many wait for makers."""
+    """Make the error for too many readers waiting for makers."""
     message = "Too many links are being prepared for their readers."
     refusal = AppError("busy", message, 503, "Try again in a moment.")
     refusal.headers["Retry-After"] = "2"

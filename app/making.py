@@ -1,10 +1,10 @@
-"""What the sheets of a link hold, made of its state: everything that readers of a link can ask for.
+"""Make the sheets of a link from its state.
 
 | sheet | pieces |
 |---|---|
-| `page` | its page, before and behind the address of the server, which its picture has |
+| `page` | its page, before and behind the address of the server, which its picture needs |
 | `state` | all of it as JSON |
-| `embed` | what stands before, between and behind the parts that others show in their pages |
+| `embed` | the HTML before, between and behind the parts that others embed |
 | `files` | the picture, the program's files as a zip, the text of each stage |
 | `offline` | one file with all of it |
 """
@@ -30,16 +30,16 @@ from app.paths import static_folder
 from app.unpacking import State
 
 PREPARED = ("page", "state", "embed", "files")
-"""Sheets that are made with their link. Few want one file with all, and it is the largest."""
+"""Sheets that are made with their link. `offline` is rarely wanted, and the largest."""
 SHEETS = (*PREPARED, "offline")
 
 Made = tuple[Mapping[str, Any], Mapping[str, bytes]]
-"""What is said about a sheet, and its pieces."""
+"""Metadata of a sheet, and its pieces."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """A link whose sheets are made: its id, its state, the same as JSON."""
+    """A link whose sheets are made: its id, its state, and that as JSON."""
 
     name: str
     state: State
@@ -47,12 +47,12 @@ class Link:
 
     @cached_property
     def frozen(self) -> FrozenView:
-        """What its pages print."""
+        """Return the view of its pages."""
         return frozen_view(self.state)
 
 
 def make(app: Flask, sheet: str, link: Link) -> Made:
-    """One sheet of a link, by the templates of an application."""
+    """Make one sheet of a link, by the templates of an application."""
     # Drawn when the text is fixed, so that nothing in it can have known it: the nonce of its
     # styles, or what stands between parts until they are cut.
     token = secrets.token_hex(16)
@@ -116,7 +116,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _zip(state: State) -> bytes:
-    """All files of a program, as its author's folder has them."""
+    """Return all files of a program as a zip."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for path, text in texts(state):
@@ -126,7 +126,7 @@ def _zip(state: State) -> bytes:
 
 
 def _unused_name(state: State) -> str:
-    """A name for the program that has none, which is no other file's in any case of letters."""
+    """Return a name for a program without one, unlike any other file's, ignoring case."""
     taken = {path.lower() for path in state.get("files") or ()}
     names = (f"main{number or ''}.fut" for number in count())
     return next(name for name in names if name not in taken)

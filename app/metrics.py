@@ -49,7 +49,7 @@ class Metrics:
         self.registry.register(_PoolCollector(pools))
 
     def text(self) -> bytes:
-        """The exposition format."""
+        """Return the exposition format."""
         return generate_latest(self.registry)
 
 

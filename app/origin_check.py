@@ -1,10 +1,10 @@
-"""What is let in: requests for a name that the server goes by, and work from its own page alone.
+"""Check host names and origins: only the server's own page may make it work.
 
-A browser sends requests on behalf of every page that it shows. A page of somebody else may post
-to a server on the reader's own machine (and cannot read the answer), and a name that its owner
-points at 127.0.0.1 makes the server part of that page's own origin (and it can). So the name that
-was asked for must be one of the server's, and what makes the server work must be JSON, which no
-page can send elsewhere without asking first, and must not say that it comes from elsewhere.
+A browser sends requests on behalf of every page that it shows. A page of another site may post to a
+server on the reader's own machine (and cannot read the answer), and a name that its owner points at
+127.0.0.1 makes the server part of that page's own origin (and then it can). So the requested name
+must be one of the server's, and requests for work must be JSON, which no page can send to another
+site without a preflight, and must not come from another origin.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from compiler.protocol.kinds import Operation
 
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 OWN_SITES = frozenset({"same-origin", "none"})
-"""What `Sec-Fetch-Site` says of the server's own page, and of the address bar."""
+"""Values of `Sec-Fetch-Site` for the server's own page, and for the address bar."""
 OF_ONES_OWN = {
     "unsafe": "it drops the checks that keep a program inside of its arrays",
     "sanitize": "a program under sanitisers has no walls around it",
 }
-"""Options for a machine of one's own, and why a server does not take them."""
+"""Options for one's own machine, with the reason why a server refuses them."""
 INTERPRETED = frozenset({"flow", "listing", "validity"})
-"""Operations that count as runs, and start no program of the user's."""
+"""Operations that count as runs, but start no program of the user's."""
 FORMS = frozenset({"links.forget"})
-"""What a form of a page without JavaScript sends: no other site's page knows the key in it."""
+"""Routes for forms of pages without JavaScript: no other site's page knows the key in them."""
 PORTS = {"http": 80, "https": 443}
 
 
@@ -53,7 +53,7 @@ def install(app: Flask) -> None:
 
 
 def answers_to(names: Iterable[str]) -> Callable[[str], bool]:
-    """Whether the server goes by a name: one of these, below a `.name`, or this machine's own."""
+    """Return a test for the server's names: one of these, below a `.name`, or this machine's."""
     given = {name.strip().lower().removesuffix(".") for name in names} - {""}
     suffixes = tuple(name for name in given if name.startswith("."))
     exact = {*given, *LOOPBACK_NAMES}.difference(suffixes)
@@ -61,7 +61,7 @@ def answers_to(names: Iterable[str]) -> Callable[[str], bool]:
 
 
 def check_origin(request: Request) -> None:
-    """Raise AppError if a request that makes the server work was sent by another site's page."""
+    """Raise AppError if a request for work was sent by another site's page."""
     site = request.headers.get("Sec-Fetch-Site", "same-origin")
     origin = request.headers.get("Origin")
     if site not in OWN_SITES or (origin is not None and not _is_own(origin, request)):
@@ -77,9 +77,11 @@ def check_origin(request: Request) -> None:
 
 
 def _is_own(origin: str, request: Request) -> bool:
-    """Whether the page's origin is the server. Its scheme is left to `Sec-Fetch-Site`.
+    """Return True if the page's origin is the server, ignoring the scheme.
 
-    A proxy in front, which speaks https, hides it.
+    Its scheme is left to `Sec-Fetch-Site`.
+
+    A proxy in front, which terminates https, hides the scheme. `Sec-Fetch-Site` covers it.
     """
     try:
         page = urlsplit(origin)
@@ -91,9 +93,9 @@ def _is_own(origin: str, request: Request) -> bool:
 
 
 def refuse_native(op: Operation[Any], fields: Mapping[str, Any]) -> None:
-    """Raise AppError for a run of what was written in the place of a stage, but by an interpreter.
+    """Raise AppError for a native run of an edited stage; interpreters may run it.
 
-    Its checks may be gone, as with `unsafe`.
+    Its checks may be missing, as with `unsafe`.
     """
     edited = fields.get("options", {}).get("edited")
     if not edited or not op.runs or op.id in INTERPRETED:
@@ -110,7 +112,7 @@ def refuse_native(op: Operation[Any], fields: Mapping[str, Any]) -> None:
 
 
 def refuse_unsafe(options: Mapping[str, Any]) -> None:
-    """Raise AppError for an option that drops checks or walls: with it a program can do more."""
+    """Raise AppError for an option that drops checks or walls."""
     for name, why in OF_ONES_OWN.items():
         if options.get(name):
             raise AppError(

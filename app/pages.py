@@ -27,13 +27,13 @@ blueprint = Blueprint("pages", __name__)
 
 @blueprint.get("/")
 def index() -> str:
-    """The page, with the first example (or what this browser had last)."""
+    """Render the page with the first example (the browser may restore its last program)."""
     return _ide(example=front_example(current_app.config, parts().examples()))
 
 
 @blueprint.get("/examples/<name>")
 def example(name: str) -> str:
-    """The page, with one example."""
+    """Render the page with one example."""
     found = [candidate for candidate in parts().examples() if candidate.name == name]
     if not found:
         abort(404)
@@ -42,13 +42,13 @@ def example(name: str) -> str:
 
 @blueprint.get("/explain/")
 def explanations() -> str:
-    """All codes of errors and warnings."""
+    """Render the list of all codes of errors and warnings."""
     return render_template("explain.html", codes=CODES.values())
 
 
 @blueprint.get("/explain/<code>")
 def explanation(code: str) -> str:
-    """What a code of an error or warning means, with a wrong and a mended program."""
+    """Render the explanation of a code, with a wrong and a mended program."""
     found = _code(code)
     programs = [("Wrong", found.wrong), ("Mended", found.mended)]
     shown = [
@@ -61,7 +61,7 @@ def explanation(code: str) -> str:
 
 @blueprint.get("/explain/<code>/wrong")
 def wrong_program(code: str) -> str:
-    """The page, with the wrong program of a code."""
+    """Render the page with the wrong program of a code."""
     found = _code(code)
     if not found.wrong:
         abort(404, f"There is no program that shows `{found.id}`.")
@@ -76,13 +76,13 @@ def _code(name: str) -> Code:
 
 @blueprint.get("/rules/")
 def rules() -> str:
-    """What each pass and rule of the compiler does, and its equation."""
+    """Render the list of passes and rules, with their equations."""
     return render_template("rules.html", **_told_of(""))
 
 
 @blueprint.get("/rules/<path:name>")
 def rule(name: str) -> str:
-    """A pass or a rule at work on a tiny program."""
+    """Render a pass or a rule at work on a tiny program."""
     parts().limits.count("read")
     told = _told_of(name)
     shown = told.get("shown")
@@ -99,7 +99,7 @@ def rule(name: str) -> str:
 
 @blueprint.get("/rules/<path:name>/program")
 def rule_program(name: str) -> str:
-    """The page, with the tiny program of a pass or a rule."""
+    """Render the page with the tiny program of a pass or a rule."""
     shown = _told_of(name).get("shown") or abort(404, f"There is no program that shows `{name}`.")
     program = {"source": shown["source"]} | ({"main": shown["main"]} if shown["main"] else {})
     return _ide_with(program, name)
@@ -111,14 +111,14 @@ def _told_of(name: str) -> dict[str, Any]:
 
 @blueprint.get("/health")
 def health() -> Response:
-    """Whether the server answers; for this machine also how well its processes are confined."""
+    """Report that the server answers; for this machine also the state of its sandbox."""
     local = is_local(request)
     return jsonify(ok=True, **({"sandbox": walls.state().as_json()} if local else {}))
 
 
 @blueprint.get("/metrics")
 def metrics() -> Response:
-    """Counters for Prometheus."""
+    """Return the counters for Prometheus."""
     readers = current_app.config["METRICS"]
     if readers == "nobody" or (readers == "local" and not is_local(request)):
         abort(404)
@@ -135,7 +135,7 @@ def _ide(example: Example | None, chosen: bool = False) -> str:
 
 
 def _ide_with(program: dict[str, Any], titled: str) -> str:
-    """The page, with a program that is no example."""
+    """Render the page with a program that is no example."""
     lines = html_lines(program["source"], kind_of(program.get("main", "")))
     examples = parts().examples()
     return render_template(

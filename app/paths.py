@@ -1,4 +1,4 @@
-"""Where the page's files are: at the top of a checkout, or inside the installed package.
+"""Find the page's files: at the top of a checkout, or inside the installed package.
 
 A wheel carries `static/` and `templates/` as `app/_page/static` and `app/_page/templates`.
 """
@@ -15,16 +15,16 @@ LESSONS = HERE / "lessons"
 
 @cache
 def page_root() -> Path:
-    """The folder that holds `static` and `templates`."""
+    """Return the folder that holds `static` and `templates`."""
     packaged = HERE / "_page"
     return packaged if packaged.is_dir() else HERE.parent
 
 
 def static_folder() -> Path:
-    """Style sheets, and the bundles in `dist`."""
+    """Return the folder of style sheets, and of the bundles in `dist`."""
     return page_root() / "static"
 
 
 def template_folder() -> Path:
-    """Jinja templates."""
+    """Return the folder of Jinja templates."""
     return page_root() / "templates"

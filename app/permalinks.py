@@ -1,9 +1,9 @@
-"""Frozen states: what a link shows is what was seen when it was made, for as long as it exists.
+"""Store frozen states: a link always shows what was seen when it was made.
 
 A state is one JSON object (source, files, options, version, stages, remarks, run, error, view),
-stored compressed under a short id that is computed from its identity: what was asked, and what came
-of it. Neither times nor how much memory a run took belong to it, so that sharing the same thing
-twice with one version gives one link.
+stored compressed under a short id that is computed from its identity: requests and answers. Times
+and memory of runs are left out, so that sharing the same thing twice with one version gives one
+link.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ log = logging.getLogger(__name__)
 FORMAT = 1
 SHORTEST = 10
 KNOWN = 10_000
-"""Links of which it is remembered that they are there."""
+"""Existing links that are cached."""
 KNOWN_SECONDS = 2.0
-"""For so long: then a link that was deleted, here or elsewhere, is gone."""
+"""Seconds of that: afterwards a link deleted here or elsewhere is gone."""
 
 
 class Permalink(Base):
@@ -61,11 +61,11 @@ class Permalink(Base):
 
 KINDS = (Permalink, Holder)
 ROW = 400
-"""Bytes of a row beside a link's content, with what indexes have of it."""
+"""Bytes of a row beside a link's content, including indexes."""
 
 
 class Stored(NamedTuple):
-    """A link that was stored: its id, whether it is new, and what deletes it ("": nothing does)."""
+    """A stored link: its id, whether it is new, and the key that deletes it ("": none)."""
 
     name: str
     new: bool
@@ -78,7 +78,7 @@ class Permalinks:
     def __init__(
         self, database: Database, quotas: Quotas = ANY, days: float = 0.0, megabytes: int = 0
     ) -> None:
-        """Links are there for so many days (0: for ever), and take so many `megabytes` (0: any)."""
+        """Links expire after so many days (0: never), and take so many `megabytes` (0: any)."""
         self._database = database
         self._holders = Holders(database, quotas)
         self._days = days
@@ -86,7 +86,7 @@ class Permalinks:
         self._known: Bounded[float] = Bounded(KNOWN * ENTRY)
 
     def keep(self, state: State, sharer: Sharer | None = None) -> Stored:
-        """Store a state for who shares it. AppError where there is no room for it."""
+        """Store a shared state. AppError where there is no room for it."""
         digest = identity_digest(state)
         name = names_of(digest)
         now = datetime.now(UTC).replace(tzinfo=None, microsecond=0)
@@ -114,7 +114,7 @@ class Permalinks:
         raise AssertionError("two states have one digest")
 
     def _shared_again(self, name: str, sharer: Sharer | None, now: datetime) -> str:
-        """The key for one more who has a link; "" where there is none."""
+        """Return the key for another owner of a link; "" if there is none."""
         with suppress(*FAILURES), self._database.session(Permalink, Holder) as session:
             if sharer is not None:
                 key = self._holders.join(session, name, sharer, now, self._has_room(session, 0))
@@ -123,7 +123,7 @@ class Permalinks:
         return ""
 
     def give_up(self, name: str, key: str) -> bool | None:
-        """Delete a link for who has this key: whether nobody has it now; None: wrong key."""
+        """Remove the owner with this key; return True if the link is gone, None for a wrong key."""
         with available("deleted"), self._database.session(Permalink, Holder) as session:
             gone = self._holders.give_up(session, name, key)
             if gone:
@@ -134,7 +134,7 @@ class Permalinks:
         return gone
 
     def _drop_expired(self) -> None:
-        """Delete what has been there for its days."""
+        """Delete expired links."""
         if self._days:
             with self._database.session(Permalink, Holder) as session:
                 session.execute(delete(Permalink).where(Permalink.made < self._oldest()))
@@ -147,7 +147,7 @@ class Permalinks:
         return now - timedelta(days=self._days) if self._days else datetime.min
 
     def _is(self, name: str) -> ColumnElement[bool]:
-        """Which row is that of a link that is still there."""
+        """Return the condition for the row of an unexpired link."""
         is_named = Permalink.id == name
         return is_named & (Permalink.made >= self._oldest()) if self._days else is_named
 
@@ -156,7 +156,7 @@ class Permalinks:
             return session.get(Permalink, name, options=[defer(Permalink.made)])
 
     def _add(self, row: Permalink, sharer: Sharer | None) -> str | None:
-        """Store a row: the key that deletes it; None where there is one with its id or digest."""
+        """Store a row; return its key, or None if its id or digest exists."""
         try:
             return self._added(row, sharer)
         except SQLAlchemyError as error:
@@ -190,9 +190,9 @@ class Permalinks:
         return key
 
     def _has_room(self, session: Session, size: int) -> bool:
-        """Whether so many bytes may be added; SQLite's file is bounded by itself.
+        """Return True if so many bytes may be added; SQLite's file has its own bound.
 
-        A few that are stored at the same time may go beyond the bound, each by itself.
+        Links stored concurrently may together exceed the bound.
         """
         if not self._megabytes or session.get_bind().dialect.name == "sqlite":
             return True
@@ -201,7 +201,7 @@ class Permalinks:
         return int(links) + rows * ROW + size <= self._megabytes * MB
 
     def _mend(self, row: Permalink, content: bytes) -> None:
-        """Store a state anew whose row is damaged."""
+        """Store a state again if its row is damaged."""
         try:
             unpacked(row.content)
         except DAMAGED as error:
@@ -213,7 +213,7 @@ class Permalinks:
                 session.commit()
 
     def is_there(self, name: str) -> bool:
-        """Whether there is a link; as it was a moment ago, or ever where the database fails."""
+        """Return True if a link exists, as cached for a moment, or if the database fails."""
         known = self._known.get(name)
         now = time.monotonic()
         if known is not None and now - known < KNOWN_SECONDS:
@@ -229,15 +229,15 @@ class Permalinks:
         return found is not None
 
     def content(self, name: str) -> bytes | None:
-        """The state behind an id, as it is stored; None where there is none."""
+        """Return the state of an id as stored; None for an unknown one."""
         with available("read"), self._database.session(Permalink) as session:
             found: Any = session.scalar(select(Permalink.content).where(self._is(name)))
         return found if found is None or isinstance(found, bytes) else b""
 
     def read(self, name: str) -> tuple[State, str] | None:
-        """The state behind an id, and the same as JSON.
+        """Return the state of an id, and that as JSON.
 
-        A row that holds none is told in the log, and answered as one that is not there.
+        A damaged row is logged, and treated as missing.
         """
         content = self.content(name)
         try:
@@ -248,12 +248,12 @@ class Permalinks:
 
 
 def names_of(digest: str) -> str:
-    """The longest id of a state; a shorter one, if it is free, is its beginning."""
+    """Return the longest id of a state; a shorter free one is a prefix."""
     return base64.b32encode(bytes.fromhex(digest)).decode().lower().rstrip("=")
 
 
 def check_size(state: State, size: int, most: int) -> None:
-    """Raise AppError for a link of more bytes than one may have, about what takes most of them."""
+    """Raise AppError for a link that is too large, naming its largest part."""
     if not most or size <= most:
         return
     parts = {
@@ -273,7 +273,7 @@ def check_size(state: State, size: int, most: int) -> None:
 
 
 def no_room(megabytes: int) -> AppError:
-    """The error where the database takes no more links."""
+    """Make the error for a full database."""
     bound = f"the {megabytes} MB that this server keeps" if megabytes else "the server's disk"
     return AppError(
         "unavailable",
@@ -285,18 +285,18 @@ def no_room(megabytes: int) -> AppError:
 
 
 def tell_damaged(name: str, why: str) -> None:
-    """Tell the operator of a row that holds no state."""
+    """Log a damaged row."""
     log.error("The row of the link %s is damaged: %s", name, why)
 
 
 def identity_digest(state: State) -> str:
-    """A hash of a state's identity."""
+    """Return a hash of a state's identity."""
     text = json.dumps(identity(state), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def identity(state: State) -> Json:
-    """What makes two states one: the same was asked of the same version, and the same came of it.
+    """Return the identity of a state: the requests, the version, and the answers.
 
     Everything else in a state follows from this, or is a measurement.
     """
@@ -315,12 +315,12 @@ def identity(state: State) -> Json:
 
 
 def _kept(asked: Json) -> Json:
-    """What was asked, and what came of it."""
+    """Return a request with its outcome."""
     return {**asked, "answer": _outcome(asked["answer"])}
 
 
 def _options(options: Json) -> Json:
-    """Options without those that say what holds without them; switches in an order of their own."""
+    """Remove default options, and sort switches."""
     given = {name: value for name, value in options.items() if not _is_usual(name, value)}
     for name in ("disable", "enable"):
         switches = given.get(name)
@@ -335,7 +335,7 @@ def _is_usual(name: str, value: Any) -> bool:
 
 
 def _outcome(answer: Json) -> Json:
-    """What a run gave, without how long it took and what it needed."""
+    """Return the outcome of a run, without time and memory."""
     if not answer.get("ok"):
         return {"error": _error(answer.get("error"))}
     return {name: answer.get(name) for name in ("output", "cut", "results")}

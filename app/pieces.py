@@ -1,8 +1,8 @@
-"""Text that is compressed once, in pieces, and sent as one gzip stream of any of them.
+"""Compress text once, in pieces, and send any of them as one gzip stream.
 
-A piece is a run of deflate blocks that refers to nothing before it, and ends at a byte. So pieces
-behind each other, with gzip's head and end around them, are what compressing the whole would give,
-but for some bytes; only the checksum of the whole has to be worked out from theirs.
+A piece is a run of deflate blocks that refers to nothing before it, and ends at a byte. So
+concatenated pieces, with gzip's head and end, are what compressing the whole would give, but for
+some bytes; only the checksum of the whole has to be combined from theirs.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from functools import lru_cache, reduce
 from compiler.protocol import packing
 
 LEVEL = 6
-"""Of compression."""
+"""Compression level."""
 CHUNK = 1 << 16
-"""Bytes that are read, or sent, at a time."""
+"""Bytes read or sent at a time."""
 HEAD = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
-"""Of a gzip stream that says nothing of itself."""
+"""The head of a gzip stream without metadata."""
 LAST = b"\x03\x00"
-"""A last deflate block, with nothing in it."""
+"""A final, empty deflate block."""
 SMALL_WINDOW, SMALL_MEMORY = -12, 5
-"""For short texts: 32 KB for each stream that is being sent."""
+"""Parameters for short texts: 32 KB of memory for each stream."""
 
 _POLYNOMIAL = 0xEDB88320
 _ONE, _BYTE = 1 << 31, 1 << 23
@@ -34,7 +34,7 @@ _ONE, _BYTE = 1 << 31, 1 << 23
 
 @dataclass(frozen=True, slots=True)
 class Deflated:
-    """What is known of a piece: how many bytes it has, compressed and not, and what they are."""
+    """A piece's compressed size, plain length, CRC and digest."""
 
     size: int
     length: int
@@ -44,34 +44,34 @@ class Deflated:
 
 Chunks = Callable[[], Iterator[bytes]]
 Part = tuple[Deflated, Chunks]
-"""A piece, and what reads it, compressed."""
+"""A piece, and a reader of its compressed data."""
 
 
 def compressed(data: bytes) -> tuple[Deflated, bytes]:
-    """A piece, and its bytes."""
+    """Compress data; return the piece and its bytes."""
     packed = packing.deflated(data, LEVEL)
     digest = hashlib.sha256(data).hexdigest()[:24]
     return Deflated(len(packed), len(data), zlib.crc32(data), digest), packed
 
 
 def part_of(text: str) -> Part:
-    """A piece of something short, that is made now."""
+    """Make a piece of a short text."""
     piece, packed = compressed(text.encode())
     return piece, lambda: iter((packed,))
 
 
 def tag(parts: Sequence[Part]) -> str:
-    """The same for parts that say the same, and for no others."""
+    """Return a tag that identifies the content of parts."""
     return hashlib.sha256("".join(piece.digest for piece, _ in parts).encode()).hexdigest()[:24]
 
 
 def zipped_length(parts: Sequence[Part]) -> int:
-    """Bytes of `zipped`."""
+    """Return the length of `zipped`."""
     return len(HEAD) + sum(piece.size for piece, _ in parts) + len(LAST) + 8
 
 
 def zipped(parts: Sequence[Part]) -> Iterator[bytes]:
-    """One gzip stream of all parts."""
+    """Yield one gzip stream of all parts."""
     yield HEAD
     for _, chunks in parts:
         yield from chunks()
@@ -80,7 +80,7 @@ def zipped(parts: Sequence[Part]) -> Iterator[bytes]:
 
 
 class Zipper:
-    """One gzip stream that is made while it is sent, of texts, and of pieces that are there."""
+    """Makes one gzip stream of texts and pieces while it is sent."""
 
     def __init__(self) -> None:
         self._packer = zlib.compressobj(1, zlib.DEFLATED, SMALL_WINDOW, SMALL_MEMORY)
@@ -88,36 +88,36 @@ class Zipper:
         self._crc = self._length = 0
 
     def text(self, data: bytes) -> bytes:
-        """The next bytes of the stream, for a text; whoever reads them can read all of it."""
+        """Return the stream's next bytes, for a text, flushed so that it can be decoded."""
         head, self._head = self._head, b""
         self._crc = zlib.crc32(data, self._crc)
         self._length += len(data)
         return head + self._packer.compress(data) + self._packer.flush(zlib.Z_FULL_FLUSH)
 
     def piece(self, piece: Deflated, data: bytes) -> bytes:
-        """The next bytes, for a piece, behind a text."""
+        """Return the next bytes, for a piece, behind a text."""
         self._crc = _joined(self._crc, piece.crc, piece.length)
         self._length += piece.length
         return data
 
     def end(self) -> bytes:
-        """The last bytes."""
+        """Return the last bytes."""
         return LAST + struct.pack("<2I", self._crc, self._length & 0xFFFFFFFF)
 
 
 def plain_length(parts: Sequence[Part]) -> int:
-    """Bytes of `plain`."""
+    """Return the length of `plain`."""
     return sum(piece.length for piece, _ in parts)
 
 
 def plain(parts: Sequence[Part]) -> Iterator[bytes]:
-    """All parts as they were before they were compressed, a little at a time."""
+    """Yield all parts uncompressed, in chunks."""
     for _, chunks in parts:
         yield from unpacked(chunks())
 
 
 def unpacked(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """A piece as it was before it was compressed, at most CHUNK bytes at a time."""
+    """Decompress a piece, at most CHUNK bytes at a time."""
     unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
     for chunk in chunks:
         while chunk:
@@ -130,21 +130,21 @@ def unpacked(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def checksum(pieces: Iterable[Deflated]) -> int:
-    """The CRC-32 of pieces behind each other."""
+    """Return the CRC-32 of concatenated pieces."""
     return reduce(lambda crc, piece: _joined(crc, piece.crc, piece.length), pieces, 0)
 
 
 def _joined(first: int, second: int, length: int) -> int:
-    """The CRC-32 of two texts, of which the second has so many bytes.
+    """Combine the CRC-32 of two texts, of which the second has so many bytes.
 
-    That of the first is one of a text with as many zeros behind it: a product with x**(8*length).
+    Appending zeros to the first multiplies its CRC by x**(8*length).
     """
     return _product(_power(length), first) ^ second
 
 
 @lru_cache(maxsize=10_000)
 def _power(length: int) -> int:
-    """x**(8*length). Pieces are few that are sent often."""
+    """Return x**(8*length), cached: frequently sent pieces are few."""
     power, square = _ONE, _BYTE
     while length:
         if length & 1:
@@ -155,7 +155,7 @@ def _power(length: int) -> int:
 
 
 def _product(a: int, b: int) -> int:
-    """Of polynomials over two elements, modulo that of CRC-32."""
+    """Multiply polynomials over GF(2), modulo CRC-32's."""
     found = 0
     while a:
         if a & _ONE:

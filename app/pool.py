@@ -1,4 +1,4 @@
-"""Warm worker processes and the bounded, fair queue before them."""
+"""Warm worker processes behind a bounded, fair queue."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ LOG = logging.getLogger(__name__)
 START_SECONDS = 30.0
 STOP_SECONDS = 2.0
 LOOK = 0.2
-"""Seconds between two looks of a waiting job at its client."""
+"""Seconds between a waiting job's checks of its client."""
 SPARED = 2
-"""So many jobs that have become long do not count: others get a worker more in their stead."""
+"""Long jobs that do not count: others get an extra worker in their stead."""
 MOST_STRETCHED = 3
 """While others wait, what a job waits for a processor does not count, but for so much: it may last
 so many times its deadline then at most."""
 GRACE = 1.0
-"""Seconds that a job goes on without its client: to end by itself is cheaper than a new worker."""
+"""Seconds that a job may go on without its client: finishing is cheaper than a new worker."""
 
 
 Request = dict[str, Any] | Callable[[], dict[str, Any]]
-"""What a worker is asked, or what puts that together."""
+"""A worker's request, or a function that builds it."""
 
 
 class Stopping(Exception):
-    """The pool takes no jobs any more, and ends those that it has."""
+    """The pool refuses new jobs, and ends its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoolLimits:
-    """What a pool allows. Memory in MB (0: any), times in seconds."""
+    """Bounds of a pool. Memory in MB (0: any), times in seconds."""
 
     queue: int = 32
-    """Jobs that wait."""
+    """Waiting jobs."""
     queue_seconds: float = 20.0
     client_running: int = 1
     client_waiting: int = 2
@@ -65,9 +65,11 @@ class PoolLimits:
 
 
 class Pool:
-    """Workers, confined if there is a policy. Turns are as `app/fair_queue.py` says.
+    """Workers, confined if there is a policy, scheduled by `app/fair_queue.py`.
 
-    They have `size` jobs at a time, and SPARED that have become long beside these.
+    Turns are as `app/fair_queue.py` says.
+
+    They run `size` jobs at a time, and up to SPARED long ones beside these.
     """
 
     def __init__(
@@ -98,27 +100,27 @@ class Pool:
 
     @property
     def waiting(self) -> int:
-        """How many jobs wait."""
+        """Return the number of waiting jobs."""
         return len(self._turns.waiting)
 
     @property
     def is_full(self) -> bool:
-        """Whether the next job would wait."""
+        """Return True if the next job would wait."""
         with self._changed:
             return self.busy >= self._room or bool(self._turns.waiting)
 
     @property
     def busy(self) -> int:
-        """How many workers have a job (or start)."""
+        """Return the number of workers that have a job or start."""
         return len(self._all) - len(self._idle)
 
     def pids(self) -> list[int]:
-        """The worker processes."""
+        """Return the worker processes."""
         with self._changed:
             return [pid for pid in (worker.pid for worker in self._all) if pid is not None]
 
     def has_others(self, client: Client) -> bool:
-        """Whether another client has a job, waiting or running."""
+        """Return True if another client has a job, waiting or running."""
         with self._changed:
             return self._turns.has_others(client)
 
@@ -128,7 +130,7 @@ class Pool:
             self._start_in_background()
 
     def close(self, grace: float = 0.0) -> None:
-        """Take no job any more; stop every worker when it has no job, or after `grace` seconds."""
+        """Refuse new jobs; stop every worker when it is idle, or after `grace` seconds."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -153,7 +155,7 @@ class Pool:
         same: str = "",
         followed: bool = False,
     ) -> Iterator[dict[str, Any]]:
-        """The answers to a request: partial ones, and the last.
+        """Send a request and yield its answers: partial ones, and the last.
 
         While it waits, `{"queued": position}` comes before them, then `{"queued": 0}`.
 
@@ -175,7 +177,7 @@ class Pool:
     def ask(
         self, request: dict[str, Any], seconds: float, client: Client = ANYONE
     ) -> dict[str, Any]:
-        """The last answer to a request, with the stages of the partial ones in it."""
+        """Return the last answer to a request, with the stages of the partial ones."""
         return collect(self.stream(request, seconds, client))
 
     def _answers(
@@ -217,7 +219,7 @@ class Pool:
                 self._changed.notify_all()
 
     def _watch(self, ticket: Ticket, worker: Worker, seconds: float) -> Watch:
-        """Stops a job at its deadline, or when it has no client any more."""
+        """Return a watch that stops a job at its deadline, or when its client has left."""
         gone_since = float("inf")
 
         def watch(elapsed: float, waited: float) -> bool:
@@ -239,12 +241,12 @@ class Pool:
         return watch
 
     def _others_wait(self, ticket: Ticket, worker: Worker) -> bool:
-        """Whether another client could have a worker if this one were free."""
+        """Return True if another client could get this worker."""
         with self._changed:
             return worker not in self._spared and self._turns.others_wait(ticket)
 
     def _spare(self, worker: Worker) -> None:
-        """Do not count a job that has become long, if there are not too many such."""
+        """Stop counting a job that has become long, up to SPARED of them."""
         with self._changed:
             if worker in self._spared or len(self._spared) >= SPARED:
                 return
@@ -254,11 +256,11 @@ class Pool:
 
     @property
     def _room(self) -> int:
-        """How many workers may have a job (or start)."""
+        """Return the number of workers that may have a job or start."""
         return self.size + len(self._spared)
 
     def _acquire(self, ticket: Ticket) -> Iterator[int | Worker]:
-        """Yield the place in the queue whenever it changes, 0 after that, then a worker."""
+        """Yield the place in the queue whenever it changes, then 0, then a worker."""
         until = ticket.since + self._bounds.queue_seconds
         said = 0
         while True:
@@ -286,10 +288,12 @@ class Pool:
         yield worker
 
     def _take(self, ticket: Ticket) -> Worker | None:
-        """A worker, if it is this ticket's turn and there is one. Called with the lock held.
+        """Return a worker, if it is this job's turn and one is free.
 
-        Best is the one that this client had last, which may still know its program; else the one
-        that has been idle longest.
+        Called with the lock held. Called with the lock held.
+
+        It prefers the client's last worker, which may have its program cached; else the one that
+        has been idle longest.
         """
         if self._turns.next() is not ticket or self.busy >= self._room:
             return None
@@ -355,7 +359,7 @@ class Pool:
 
 
 def collect(answers: Iterator[dict[str, Any]]) -> dict[str, Any]:
-    """The last of a stream of answers, with the stages of all of them."""
+    """Return the last of a stream of answers, with the stages of all."""
     stages: dict[str, Any] = {}
     last: dict[str, Any] = {}
     for last in answers:

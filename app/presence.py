@@ -1,4 +1,4 @@
-"""Whether the client of a request is still there."""
+"""Detect whether the client of a request is still there."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Callable
 from compiler.protocol.kinds import Json
 
 SOCKETS = ("gunicorn.socket", "werkzeug.socket")
-"""Where servers put a request's connection."""
+"""Keys under which servers expose a request's connection."""
 _HALF = getattr(select, "POLLRDHUP", 0)
 
 
 def left(environ: Json) -> Callable[[], bool]:
-    """Tells, to any thread, whether the client has closed its connection, or its half of it.
+    """Return a thread-safe test whether the client has closed its connection or its half of it.
 
-    A client that will send nothing more is taken for one that has left, as reverse proxies do.
-    Where the server does not give its connection away, nobody ever leaves.
+    A client that has closed its sending side counts as gone, as for reverse proxies. If the server
+    does not expose the connection, clients never count as gone.
     """
     connection = next((environ[name] for name in SOCKETS if name in environ), None)
     if connection is None or not hasattr(select, "poll"):

@@ -1,6 +1,6 @@
-"""The picture that other sites show beside a link: this program's cells or memory, drawn as a PNG.
+"""Draw the preview picture of a link: the program's cells or memory, as a PNG.
 
-It has no words: those who show it print the title and the sentence below it.
+It has no words: sites print the title and the sentence below it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Box = tuple[float, float, float, float]
 
 
 def said(state: State) -> str:
-    """What the picture shows, in a sentence."""
+    """Describe the picture in a sentence."""
     if _proof(state):
         return "The cells that two accesses touch, one colour each."
     if _lanes(state):
@@ -37,7 +37,7 @@ def said(state: State) -> str:
 
 
 def picture(state: State) -> bytes:
-    """The first proof that has cells, else the memory after the last stage, else the stages."""
+    """Draw the first proof with cells, else the memory after the last stage, else the stages."""
     canvas: Picture = np.full((HEIGHT, WIDTH, 3), _GROUND, np.uint8)
     if proof := _proof(state):
         _draw_cells(canvas, grid(proof["sets"], proof["strides"])[:_MOST])
@@ -49,7 +49,7 @@ def picture(state: State) -> bytes:
 
 
 def memory(blocks: list[Json]) -> bytes:
-    """Blocks of memory alone; without any, an empty picture."""
+    """Draw blocks of memory; without any, an empty picture."""
     canvas: Picture = np.full((HEIGHT, WIDTH, 3), _GROUND, np.uint8)
     if blocks:
         _draw_lanes(canvas, blocks)
@@ -112,7 +112,7 @@ def _draw_stages(canvas: Picture, lengths: list[int]) -> None:
 
 
 def _png(pixels: Picture) -> bytes:
-    """Rows of pixels in the PNG format, without a filter."""
+    """Encode rows of pixels as PNG, without a filter."""
     rows = np.concatenate([np.zeros((HEIGHT, 1), np.uint8), pixels.reshape(HEIGHT, -1)], axis=1)
 
     def chunk(name: bytes, data: bytes) -> bytes:

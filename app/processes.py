@@ -1,6 +1,6 @@
-"""What processes have used: memory, the processor, and how long they have waited for that.
+"""Measure what processes use: memory, CPU time, and time waiting for a processor.
 
-All of it is read from `/proc`; where there is none it is nothing.
+All of it is read from `/proc`; without that folder every measure is 0 or empty.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 
 def tree(pid: int) -> Iterator[Path]:
-    """The folders in /proc of a process and its descendants; none where there is no /proc."""
+    """Yield the /proc folders of a process and its descendants, existing or not."""
     todo = [pid]
     while todo:
         folder = Path("/proc") / str(todo.pop())
@@ -24,7 +24,7 @@ def tree(pid: int) -> Iterator[Path]:
 
 
 def memory(family: Iterable[Path]) -> int:
-    """Resident bytes of processes; 0 where the system does not tell."""
+    """Return the resident bytes of processes; 0 where the system does not tell."""
     total = 0
     page = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
     for folder in family:
@@ -34,14 +34,14 @@ def memory(family: Iterable[Path]) -> int:
 
 
 class ThreadTime(NamedTuple):
-    """Seconds for which a thread has computed, and for which it has waited for a processor."""
+    """CPU seconds of a thread, and the seconds it was runnable and waited for a processor."""
 
     computed: float
     waited: float
 
     @classmethod
     def by(cls, thread: Path) -> ThreadTime:
-        """What a thread has used so far. Raises OSError, ValueError or IndexError if it is gone."""
+        """Read the times of a thread. Raises OSError, ValueError or IndexError if it is gone."""
         try:
             computed, waited = (thread / "schedstat").read_text().split()[:2]
             return cls(int(computed) / 1e9, int(waited) / 1e9)
@@ -50,23 +50,23 @@ class ThreadTime(NamedTuple):
 
 
 def processor_seconds(folder: Path) -> float:
-    """What a process or a thread has computed so far."""
+    """Return the CPU seconds of a process or a thread so far."""
     fields = (folder / "stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Times:
-    """What the threads of one job use, from look to look."""
+    """The CPU times of one job's threads, sampled by `look`."""
 
     def __init__(self) -> None:
         self._first: dict[str, ThreadTime] = {}
         self._last: dict[str, ThreadTime] = {}
         self.waited = 0.0
-        """Seconds for which the job has had no processor though it wanted one: at each look those
-        of the thread that computed and waited most since the one before."""
+        """Seconds that the job has waited for a processor: the sum over samples of those of the
+        thread that computed and waited most since the previous sample."""
 
     def look(self, family: Sequence[Path]) -> dict[int, float]:
-        """Count on; what each thread that lives has computed for the job."""
+        """Take a sample; return the CPU seconds spent on the job, by id of the living thread."""
         now: dict[str, ThreadTime] = {}
         for thread in (thread for process in family for thread in process.glob("task/*")):
             with contextlib.suppress(OSError, ValueError, IndexError):

@@ -1,4 +1,4 @@
-"""Attempts, proofs and memory of a frozen state as its page prints them: words and tables."""
+"""Attempts, proofs and memory of a frozen state as words and tables."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _VERDICTS = {
     "unknown": "It is not decided whether they share a cell.",
 }
 _FIRST_REFUSAL = 3
-"""Earlier conditions are about the program's form: the attempt does not apply."""
+"""The first condition that is not about the program's form; earlier ones mean no attempt."""
 _NARROWEST, _WIDEST, _USUAL = 4, 48, 16
 
 
@@ -53,7 +53,7 @@ class PairView:
 
 @dataclass(frozen=True, slots=True)
 class AttemptView:
-    """One attempt: how it ended, and what had to be proved."""
+    """One attempt: its outcome, and its proof obligations."""
 
     sign: str
     outcome: str
@@ -69,7 +69,7 @@ class AttemptView:
 
 @dataclass(frozen=True, slots=True)
 class MemoryView:
-    """A function at a stage: what it allocates, the peak, and each block with its arrays."""
+    """A function at a stage: its allocations, the peak, and each block with its arrays."""
 
     title: str
     made: int
@@ -154,7 +154,7 @@ def _claim(poly: Polynomial, spell: Spell) -> str:
 
 
 def _step(step: Json, spell: Spell) -> Json:
-    """A step as text."""
+    """Render a proof step as text."""
     return {
         "says": shown_sentence(step["says"], spell),
         "offset": shown(step["offset"], spell),
@@ -175,7 +175,7 @@ def _verdict(one: Json) -> str:
 
 
 def _way_out(attempt: Json) -> str:
-    """What the author could do, if anything helps."""
+    """Return the author's way out, if there is one."""
     change = attempt.get("way_out")
     said = f"{change['says']} `{change['text'].strip()}`" if change else ""
     return " ".join(text for text in (str(attempt["hint"]), said) if text)
@@ -187,7 +187,7 @@ def _values(values: Json, spell: Spell) -> str:
 
 
 def grid(sets: list[list[int]], strides: list[int]) -> list[Row]:
-    """The first rows of a block that hold cells of a set: their first cells, a mark for each."""
+    """Return the first rows of a block with cells of a set: their first cells, a mark for each."""
     if not sets:
         return []
     width = next((s for s in strides if _NARROWEST <= s <= _WIDEST), _USUAL)
@@ -206,7 +206,7 @@ def _mark(cell: int, first: set[int], second: set[int]) -> str:
 
 
 def memory_views(kept: Sequence[Json], titles: dict[str, str]) -> list[FunctionView]:
-    """The memory of each function that has blocks, at the stages where it is another than before.
+    """Return the memory of each function with blocks, at the stages where it changes.
 
     `kept` has the functions of each stage, and the values of their sizes.
     """
@@ -246,7 +246,7 @@ def _memory_view(fun: Json, title: str) -> MemoryView:
 
 
 def place(spans: list[list[Any]]) -> str:
-    """`line 3`, or ``line 3 of `lib/sums.fut` ``: the first of the places; "" without one."""
+    """Return `line 3`, or ``line 3 of `lib/sums.fut` ``, for the first place; "" without one."""
     if not spans:
         return ""
     line, _, _, _, *file = spans[0]

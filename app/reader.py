@@ -1,9 +1,9 @@
-"""A process that parses long requests, so that the one which serves does not.
+"""A process that parses long requests on behalf of the server.
 
     python -m app.reader --with-parent
 
-It reads frames, a length of eight bytes and so many of JSON, and answers each by a frame of
-`marshal`: the object and its long texts as JSON, which workers are sent, or why it is none.
+It reads frames, a length of eight bytes followed by JSON, and answers each by a frame of
+`marshal`: the object and its long texts as JSON for workers, or an error.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from typing import IO
 from compiler.sandbox import kernel
 
 LONG_TEXT = 10_000
-"""Characters of a text that is as JSON already when a worker is sent it."""
+"""Characters above which a text is kept as JSON for workers."""
 LENGTH = struct.Struct("<Q")
 MOST_ENTRIES = 20_000
-"""Of a request's lists and objects, together."""
+"""Entries of a request's lists and objects, together."""
 MOST_NESTED = 500
-"""Lists and objects within each other: what can be read at any depth of this process's calls."""
+"""Nesting depth of lists and objects that can be parsed at any depth of this process's calls."""
 
 
 class NoRequest(ValueError):
-    """What came is no request; `kind` is that of the error, `status` the answer's."""
+    """An invalid request; `kind` is that of the error, `status` the answer's."""
 
     def __init__(self, kind: str, message: str, status: int = 400) -> None:
         super().__init__(message)
@@ -39,7 +39,7 @@ class NoRequest(ValueError):
 
 
 def parsed(data: bytes) -> dict[str, object]:
-    """The object in a request's body. Raises NoRequest."""
+    """Parse the object in a request's body. Raises NoRequest."""
     outside = without_texts(data)
     found = entries(outside)
     if found > MOST_ENTRIES:
@@ -60,24 +60,24 @@ def parsed(data: bytes) -> dict[str, object]:
 
 
 def without_texts(data: bytes) -> bytes:
-    """A JSON text without what stands between quotation marks; before that without escaped ones."""
+    """Remove strings from a JSON text, after escaped quotes."""
     without = data.replace(b"\\\\", b"").replace(b'\\"', b"")
     return b"".join(without.split(b'"')[::2])
 
 
 def entries(outside: bytes) -> int:
-    """How many entries the lists and objects of a JSON text without texts have, about."""
+    """Estimate the entries of lists and objects in a JSON text without strings."""
     return sum(outside.count(sign) for sign in (b",", b"[", b"{"))
 
 
 def nested(outside: bytes) -> int:
-    """How many lists and objects of a JSON text without texts are within each other at most."""
+    """Return the nesting depth of a JSON text without strings."""
     steps = (1 if sign in b"[{" else -1 for sign in re.findall(rb"[\[{\]}]", outside))
     return max(accumulate(steps), default=0)
 
 
 def serve(frames: IO[bytes], told: IO[bytes]) -> None:
-    """Answer frames until there are no more."""
+    """Answer frames until the input ends."""
     while len(head := frames.read(LENGTH.size)) == LENGTH.size:
         (length,) = LENGTH.unpack(head)
         try:

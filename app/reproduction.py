@@ -1,8 +1,7 @@
-"""What five documents say, beside what is here: a row for each item, with a program that shows it.
+"""Show the items of five documents beside this product: a row for each, with a program.
 
-Rows are those of docs/thesis.md and docs/seeds.md, figures those that `bench.thesis` has recorded;
-`reproduction.toml` says which program shows what. Nothing else is told: a row without a figure has
-not been measured.
+Rows are those of docs/thesis.md and docs/seeds.md, figures those recorded by `bench.thesis`;
+`reproduction.toml` maps items to programs. A row without a figure has not been measured.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _INLINE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ShownProgram:
-    """A program, and what to open of it: a stage, perhaps a pane, and a part of the text."""
+    """A program, and the view to open: a stage, perhaps a pane, and a part of the text."""
 
     source: str
     stage: str
@@ -46,12 +45,12 @@ class ShownProgram:
     code: str
     main: str = ""
     example: str = ""
-    """Its name, if it is one."""
+    """The name of the example, if it is one."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrintedItem:
-    """A row: what is printed, where it is here, what differs, and what was measured."""
+    """A row: the printed item, its counterpart here, the difference, and measurements."""
 
     slug: str
     name: str
@@ -59,12 +58,12 @@ class PrintedItem:
     differs: str
     shown: ShownProgram | None
     printed: str = ""
-    """The figures of the document, where there are some."""
+    """The document's figures, if any."""
     figures: tuple[str, ...] = ()
 
     @property
     def state(self) -> str:
-        """`here`, `otherwise` or `not yet`."""
+        """Return `here`, `otherwise` or `not yet`."""
         if self.where.startswith(NOT_YET):
             return "not yet"
         return "otherwise" if self.where.startswith(OTHERWISE) else "here"
@@ -80,7 +79,7 @@ class DocumentPart:
 
 @dataclass(frozen=True, slots=True)
 class HowMeasured:
-    """How figures came about."""
+    """The circumstances of a measurement."""
 
     command: str
     machine: str
@@ -89,7 +88,7 @@ class HowMeasured:
 
 @blueprint.get("/reproduction/")
 def reproduction() -> str:
-    """All items of the five documents."""
+    """Render all items of the five documents."""
     found = _parts_of(parts().examples())
     states = Counter(item.state for part in found for item in part.items)
     opened = sum(item.shown is not None for part in found for item in part.items)
@@ -100,7 +99,7 @@ def reproduction() -> str:
 
 @blueprint.get("/reproduction/<slug>")
 def program(slug: str) -> str:
-    """The page, at the stage and the pane that show an item."""
+    """Render the page at the stage and the pane that show an item."""
     found = [item for part in _parts_of(parts().examples()) for item in part.items]
     item = next((item for item in found if item.slug == slug), None)
     if item is None or item.shown is None:
@@ -122,7 +121,7 @@ def _parts_of(examples: tuple[Example, ...]) -> tuple[DocumentPart, ...]:
 
 
 def every_part(examples: Sequence[Example]) -> Iterator[DocumentPart]:
-    """The tables of the documents, in order."""
+    """Yield the tables of the documents, in order."""
     shown = all_shown(examples)
     figures = recorded().get("figures", {})
     by_table = {f"Table {one['table']}": one for one in figures.values()}
@@ -161,7 +160,7 @@ def _item(
 
 
 def all_shown(examples: Sequence[Example]) -> dict[str, ShownProgram]:
-    """Programs by the item that they show; those of examples also by `example NAME`."""
+    """Return programs by item; those of examples also by `example NAME`."""
     told = tomllib.loads(SHOWN.read_text("utf-8"))
     by_name = {example.name: example for example in examples}
     found: dict[str, ShownProgram] = {}
@@ -186,7 +185,7 @@ def _of_example(example: Example, number: int) -> ShownProgram:
 
 
 def _told(one: Mapping[str, Any]) -> Iterator[str]:
-    """The figures of a table's program, a sentence each."""
+    """Yield the figures of a table's program, a sentence each."""
     targets = (("c", "C on all cores", "C"), ("cuda", "CUDA", "a GPU"))
     for target, title, machine in targets:
         found = one.get(target, {})
@@ -214,7 +213,7 @@ def _told(one: Mapping[str, Any]) -> Iterator[str]:
 
 
 def measured() -> HowMeasured | None:
-    """Where the figures are from; None where there are none."""
+    """Return how the figures were measured; None where there are none."""
     record = recorded()
     if not record:
         return None
@@ -226,19 +225,19 @@ def measured() -> HowMeasured | None:
 
 @cache
 def recorded() -> dict[str, Any]:
-    """What `bench.thesis` has recorded, or nothing."""
+    """Load the record of `bench.thesis`, or {}."""
     file = folder("bench") / "results" / "thesis.json"
     found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.exists() else {}
     return found
 
 
 def folder(name: str) -> Path:
-    """A folder of the checkout; of an installed package, what it carries of that."""
+    """Return a folder of the checkout, or its copy in an installed package."""
     return page_root() / name
 
 
 def marked(text: str) -> Markup:
-    """A cell of a document's table as HTML: code, bold, italic, and links as their words."""
+    """Render a cell of a document's table as HTML: code, bold, italic, and links as their words."""
     pieces: list[Markup] = []
     for k, piece in enumerate(text.split("`")):
         if k % 2:
@@ -256,5 +255,5 @@ def marked(text: str) -> Markup:
 
 
 def plain(text: str) -> str:
-    """The same without any marks but those of code."""
+    """Strip all markup but code."""
     return _INLINE.sub(lambda found: found[found.lastgroup or 0], text)

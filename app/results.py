@@ -1,4 +1,4 @@
-"""What runs gave, kept for a while, so that a page can look at any part of it."""
+"""Keep results of runs for a while, so that a page can fetch any part."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from compiler.protocol.kinds import Json
 
 _HEAD = 7
 MOST_ELEMENTS = 1 << 22
-"""Of a part that is sent at once."""
+"""Elements of a part sent at once."""
 
 
 class Results:
-    """The store: in memory, up to a bound; those that were looked at longest ago go."""
+    """The store: in memory, bounded; the least recently used are evicted."""
 
     def __init__(self, limit: int) -> None:
         self._kept: Bounded[Sequence[bytes | None]] = Bounded(limit)
         self.most = limit // 4
-        """Bytes of the results of one run, so that several runs are kept."""
+        """Bytes of the results of one run, so that several runs fit."""
 
     def take(self, answer: Json) -> Json:
-        """A run's answer with a name for its results in the place of them."""
+        """Replace the results in a run's answer by a key."""
         data = answer.get("data")
         if data is None:
             return answer
@@ -41,9 +41,9 @@ class Results:
         return {**rest, "kept": name}
 
     def part(self, name: str, number: int, part: str) -> bytes:
-        """A part of a result in Futhark's binary format: for each dimension `from:to:step`.
+        """Return a part of a result in Futhark's binary format: for each dimension `from:to:step`.
 
-        AppError where it is not kept any more, where it never was, or where the part is none.
+        AppError for an unknown or evicted result, and for a malformed part.
         """
         values = self._kept.get(name)
         if values is None or number >= len(values):
@@ -57,7 +57,7 @@ class Results:
 
 
 def _cut(data: bytes, part: str) -> bytes:
-    """A part of an array in the binary format: `b`, a version, the rank, a type of 4, the sizes."""
+    """Cut a part of an array in the binary format: `b`, version, rank, a type of 4 bytes, sizes."""
     rank = data[2]
     start = _HEAD + 8 * rank
     shape = struct.unpack_from(f"<{rank}Q", data, _HEAD)

@@ -1,4 +1,4 @@
-"""Starts gunicorn with this application, as `stridescope serve` does."""
+"""Start gunicorn with this application, as `stridescope serve` does."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from compiler.sandbox import kernel, scratch, walls
 EVERYWHERE = ("0.0.0.0", "::", "")
 
 GRACE = 2.0
-"""Seconds that running jobs have when the server is told to stop."""
+"""Seconds for running jobs when the server is told to stop."""
 
 
 class Serving(Intake):
-    """The serving process. Told to stop, it ends its jobs, which may have no end of their own."""
+    """The serving process. When told to stop, it ends its jobs, which may not end by themselves."""
 
     def handle_exit(self, sig: int, frame: Any) -> None:
-        """SIGTERM: short jobs may end."""
+        """Handle SIGTERM: short jobs may end."""
         self._close(GRACE)
         super().handle_exit(sig, frame)
 
     def handle_quit(self, sig: int, frame: Any) -> None:
-        """SIGINT or SIGQUIT."""
+        """Handle SIGINT or SIGQUIT."""
         self._close(0.0).join(GRACE)
         super().handle_quit(sig, frame)
 
     def _close(self, grace: float) -> threading.Thread:
-        """In a thread, because the one that a signal interrupts may hold a pool's lock."""
+        """Close in a thread, because the interrupted one may hold a pool's lock."""
         close = self.wsgi.extensions[EXTENSION].close
         thread = threading.Thread(target=close, args=(grace,))
         thread.start()
@@ -45,7 +45,7 @@ class Serving(Intake):
 
 
 class Server(BaseApplication):  # type: ignore[misc]
-    """Gunicorn with settings from here instead of its command line.
+    """Gunicorn, configured from here instead of its command line.
 
     One process: the worker pools belong to it; compiling happens in the workers, not here.
     """
@@ -56,12 +56,12 @@ class Server(BaseApplication):  # type: ignore[misc]
         super().__init__()
 
     def load_config(self) -> None:
-        """Hand the options to gunicorn."""
+        """Pass the options to gunicorn."""
         for name, value in self._options.items():
             self.cfg.set(name, value)
 
     def load(self) -> Flask:
-        """Make the application, in the serving process, without what a killed one has left."""
+        """Make the application in the serving process, after removing leftovers of a killed one."""
         scratch.sweep()
         with suppress(OSError):
             kernel.give_back_memory()
@@ -74,7 +74,7 @@ def serve(
     quiet: bool = False,
     config: Mapping[str, Any] | None = None,
 ) -> None:
-    """Serve until interrupted. The address that it listens on is a name of the server.
+    """Serve until interrupted. The address that it listens on counts as a name of the server.
 
     `config` changes settings, as it does for `create_app`.
     """

@@ -1,4 +1,4 @@
-"""Every setting of the server: its name, its default and what it does.
+"""The settings of the server: name, default and meaning.
 
 A setting `NAME` is read from the environment as `STRIDESCOPE_NAME`; `create_app(config)` overrides
 both. `stridescope serve --help` and the table in `docs/server.md` are made from `SETTINGS`.
@@ -33,13 +33,13 @@ class Setting:
     default: int | float | str | bool
     help: str
     least: int = 0
-    """The smallest number that makes sense."""
+    """The smallest valid number."""
     choices: tuple[str, ...] = ()
     usual: str = ""
     """The default in words, where it depends on the machine."""
 
     def check(self, value: Any) -> None:
-        """Raise ValueError, with the setting's name, for a value that makes no sense."""
+        """Raise ValueError, with the setting's name, for an invalid value."""
         name = f"{PREFIX}{self.name}"
         if isinstance(value, int | float) and not value >= self.least:
             raise ValueError(f"{name} must be at least {self.least}, not {value}")
@@ -159,7 +159,7 @@ SETTINGS: tuple[Setting, ...] = (
 
 
 def public_address(config: Mapping[str, Any], listens: str = "") -> str:
-    """Where readers find a server that listens on `host:port`; "" where nobody knows."""
+    """Return the public address of a server that listens on `host:port`; "" if unknown."""
     names = [name.strip() for name in config["HOSTS"].split(",")]
     name = next((name for name in names if name and not name.startswith(".")), "")
     host, _, port = listens.rpartition(":")
@@ -172,7 +172,7 @@ def public_address(config: Mapping[str, Any], listens: str = "") -> str:
 
 
 def listing() -> str:
-    """All settings for `stridescope serve --help`: name, default, meaning."""
+    """Format all settings for `stridescope serve --help`: name, default, meaning."""
     lines = []
     for one in SETTINGS:
         meaning = textwrap.fill(one.help, 94, initial_indent=" " * 6, subsequent_indent=" " * 6)
@@ -181,7 +181,7 @@ def listing() -> str:
 
 
 def markdown() -> str:
-    """The same as the table in `docs/server.md`."""
+    """Format the table of settings for `docs/server.md`."""
     rows = [f"| `{PREFIX}{one.name}` | {_shown(one)} | {one.help} |" for one in SETTINGS]
     return "\n".join(["| setting | default | meaning |", "|---|---|---|", *rows])
 
@@ -191,12 +191,12 @@ def _shown(setting: Setting) -> str:
 
 
 def from_environment(environ: Mapping[str, str] = os.environ) -> Json:
-    """All settings, with those that the environment names changed. ValueError on a bad value."""
+    """Read all settings, with changes from the environment. ValueError on a bad value."""
     return {s.name: _parse(s, environ.get(PREFIX + s.name)) for s in SETTINGS}
 
 
 def check(config: Mapping[str, Any]) -> None:
-    """Raise ValueError for a setting that makes no sense."""
+    """Raise ValueError for an invalid setting."""
     for setting in SETTINGS:
         setting.check(config[setting.name])
 
@@ -216,10 +216,10 @@ def _parse(setting: Setting, text: str | None) -> int | float | str | bool:
 
 
 def request_threads(config: Mapping[str, Any]) -> int:
-    """The request threads of a server: more than all jobs that workers have and that may wait.
+    """Return the number of request threads: more than all jobs that workers have and that may wait.
 
-    Readers who wait for what is made of links count as well. So a full queue is said to be full,
-    and there are threads left for everything else.
+    Readers waiting for sheets of links count as well. So a full queue is reported, and threads
+    remain for everything else.
     """
     queues = 3 * (config["QUEUE_LIMIT"] + SPARED)
     workers = config["COMPILE_WORKERS"] + config["CHECK_WORKERS"] + config["RUN_WORKERS"]
@@ -227,7 +227,7 @@ def request_threads(config: Mapping[str, Any]) -> int:
 
 
 def data_folder(chosen: str = "") -> Path:
-    """Where permalinks are kept: the chosen folder, or the platform's place for a user's data."""
+    """Return the folder of permalinks: the chosen one, or the platform's place for user data."""
     if chosen:
         return Path(chosen).expanduser()
     home = Path.home()
@@ -239,14 +239,14 @@ def data_folder(chosen: str = "") -> Path:
 
 
 def forms_folder(config: Mapping[str, Any]) -> Path:
-    """Where sheets of links are kept: beside the database, for each database by itself."""
+    """Return the folder of link sheets: beside the data, one for each database."""
     url = str(config["DATABASE_URL"])
     name = f"-{hashlib.sha256(url.encode()).hexdigest()[:12]}" if url else ""
     return data_folder(config["DATA"]) / f"forms{name}"
 
 
 def database_url(config: Mapping[str, Any]) -> str:
-    """The database's URL; makes the data folder where SQLite needs it."""
+    """Return the database's URL; creates the data folder for SQLite."""
     if config["DATABASE_URL"]:
         return str(config["DATABASE_URL"])
     folder = data_folder(config["DATA"])

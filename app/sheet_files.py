@@ -1,4 +1,4 @@
-"""The files that sheets are kept in: one folder, bounded in bytes, shared by processes."""
+"""Files of sheets: one folder, bounded in bytes, shared by processes."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from app.sheets import NoSheet, OpenFile, Sheet, opened
 log = logging.getLogger(__name__)
 
 LOCKS = 64
-"""Files by which processes wait for each other."""
+"""Lock files by which processes wait for each other."""
 LOCKED_SECONDS = 60.0
-"""How long a process waits for another one that makes the same."""
+"""Seconds that a process waits for another one that makes the same sheet."""
 LOOK = 0.02
 UNFINISHED = ".new-"
 ABANDONED_SECONDS = 3600.0
-"""After which a file that was not finished is nobody's any more."""
+"""Seconds after which an unfinished file counts as abandoned."""
 USED_SECONDS = 60.0
-"""A sheet that was last read so long ago is marked as read again."""
+"""Seconds after which a sheet's time of reading is updated."""
 
 
 def nameless() -> OpenFile:
-    """A file that is nowhere, but in memory, and goes with the last who has it open."""
+    """Open an anonymous file, in memory if possible."""
     if hasattr(os, "memfd_create"):
         return OpenFile(os.memfd_create("sheet"))
     with tempfile.TemporaryFile() as file:
@@ -37,7 +37,7 @@ def nameless() -> OpenFile:
 
 
 class SheetFiles:
-    """The folder, as one renderer sees it. Nothing here fails: what cannot be kept is not."""
+    """The folder, for one renderer. It never fails: what cannot be stored is not."""
 
     def __init__(self, folder: Callable[[], Path], limit: int, renderer: str) -> None:
         """At most `limit` bytes are kept."""
@@ -46,7 +46,7 @@ class SheetFiles:
         self.renderer = renderer
 
     def read(self, link: str, sheet: str) -> Sheet | None:
-        """A sheet, if it is there; it counts as used."""
+        """Open a sheet if it exists; it counts as used."""
         with suppress(OSError, NoSheet):
             file = OpenFile.of(self._folder() / f"{link}.{sheet}")
             found = opened(file, self.renderer)
@@ -57,7 +57,7 @@ class SheetFiles:
         return None
 
     def keep(self, file: OpenFile, link: str, sheet: str) -> None:
-        """Keep what is in a file, at the cost of the sheets that were read longest ago."""
+        """Store a file, evicting the least recently used sheets."""
         if file.size > self._limit:
             return
         try:
@@ -79,9 +79,9 @@ class SheetFiles:
 
     @contextmanager
     def alone(self, link: str, unless: Callable[[], bool]) -> Iterator[None]:
-        """While nobody else makes sheets of this link, or `unless` holds meanwhile.
+        """Lock a link against other makers of its sheets, until `unless` holds.
 
-        Where no file can be locked, at once.
+        Without locks it enters at once.
         """
         try:
             number = int(hashlib.sha256(link.encode()).hexdigest()[:8], 16) % LOCKS
@@ -99,7 +99,7 @@ class SheetFiles:
 
 
 def _locked(file: OpenFile) -> bool:
-    """Whether a file is its opener's alone, until it is closed."""
+    """Try to lock a file until it is closed; return False if another has it."""
     try:
         fcntl.flock(file.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -110,7 +110,7 @@ def _locked(file: OpenFile) -> bool:
 
 
 def _copied(file: OpenFile, target: Path) -> bool:
-    """Whether there is a copy under that name now, which came there in one step."""
+    """Copy a file atomically under that name; return False on failure."""
     try:
         handle, name = tempfile.mkstemp(prefix=UNFINISHED, dir=target.parent)
     except OSError:
@@ -128,12 +128,12 @@ def _copied(file: OpenFile, target: Path) -> bool:
 
 
 def total(folder: Path) -> int:
-    """Bytes of all sheets."""
+    """Return the bytes of all sheets."""
     return sum(size for _, size, _ in _kept(folder))
 
 
 def drop_oldest(folder: Path, most: int) -> None:
-    """Have at most so many bytes of sheets, at the cost of those that were read longest ago."""
+    """Delete the least recently used sheets until at most so many bytes are left."""
     kept = sorted(_kept(folder))
     excess = sum(size for _, size, _ in kept) - most
     for _, size, path in kept:
@@ -145,7 +145,7 @@ def drop_oldest(folder: Path, most: int) -> None:
 
 
 def _kept(folder: Path) -> Iterator[tuple[float, int, Path]]:
-    """When each sheet was read, its bytes and its place. Unfinished ones go in the end."""
+    """Yield time of reading, bytes and path of each sheet; delete abandoned files."""
     for entry in os.scandir(folder):
         with suppress(OSError):
             status = entry.stat(follow_symlinks=False)

@@ -1,7 +1,7 @@
-"""Sheets: files of pieces, each with what one renderer has made of one link.
+"""Sheets: files of pieces, each made by one renderer from one link.
 
-A line of JSON says what there is, and the bytes of the pieces follow. A file that says it has more
-bytes than it has, or is no sheet, is none: it was cut off, or another version's.
+A line of JSON describes the pieces, and their bytes follow. A file with fewer bytes than described,
+or malformed, is ignored: it was cut off, or is another version's.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ LONGEST_HEAD = 1 << 20
 
 
 class NoSheet(Exception):
-    """A file is no sheet."""
+    """A file is not a sheet."""
 
 
 class OpenFile:
-    """A file that is read by place, by several threads, and closed with the last who has it."""
+    """A file read at offsets by several threads, and closed with its last reference."""
 
     def __init__(self, handle: int) -> None:
         self.handle = handle
@@ -42,16 +42,16 @@ class OpenFile:
 
     @classmethod
     def of(cls, path: Path) -> OpenFile:
-        """A file to read. Raises OSError."""
+        """Open a file for reading. Raises OSError."""
         return cls(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
 
     @property
     def size(self) -> int:
-        """How many bytes it has."""
+        """Return its size in bytes."""
         return os.fstat(self.handle).st_size
 
     def chunks(self, at: int, size: int) -> Iterator[bytes]:
-        """So many bytes from there on, a little at a time. OSError if it has not got them."""
+        """Yield so many bytes from an offset, in chunks. OSError if the file is too short."""
         while size:
             chunk = os.pread(self.handle, min(CHUNK, size), at)
             if not chunk:
@@ -60,7 +60,7 @@ class OpenFile:
             at, size = at + len(chunk), size - len(chunk)
 
     def write(self, data: bytes) -> None:
-        """Add to it. Raises OSError."""
+        """Append data. Raises OSError."""
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(self.handle, rest) :]
@@ -68,26 +68,26 @@ class OpenFile:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """An open sheet. It stays readable when its file is replaced or removed."""
+    """An open sheet, readable even after its file is replaced or removed."""
 
     file: OpenFile
     start: int
     renderer: str
     about: Mapping[str, Any]
-    """What its maker says of it beside its pieces."""
+    """Metadata from its maker."""
     pieces: Mapping[str, tuple[Deflated, int]]
-    """Each with where it begins, behind the first line."""
+    """Pieces with their offsets behind the first line."""
     is_current: bool = True
-    """Whether this renderer has made it, and not an earlier one."""
+    """False if an earlier renderer has made it."""
 
     def part(self, name: str) -> Part:
-        """A piece of it. KeyError where it has none of that name."""
+        """Return a piece. KeyError for an unknown one."""
         piece, at = self.pieces[name]
         return piece, partial(self.file.chunks, self.start + at, piece.size)
 
 
 def written(renderer: str, about: Mapping[str, Any], texts: Mapping[str, bytes]) -> Iterator[bytes]:
-    """The bytes of a sheet with these pieces."""
+    """Yield the bytes of a sheet with these pieces."""
     at, told, all_packed = 0, {}, []
     for name, text in texts.items():
         piece, packed = compressed(text)
@@ -100,7 +100,7 @@ def written(renderer: str, about: Mapping[str, Any], texts: Mapping[str, bytes])
 
 
 def opened(file: OpenFile, renderer: str) -> Sheet:
-    """The sheet in a file. NoSheet if it is none."""
+    """Open the sheet in a file. NoSheet if it is malformed."""
     try:
         return _opened(file, renderer)
     except (ValueError, TypeError, LookupError, AttributeError, OSError) as error:

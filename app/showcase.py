@@ -1,4 +1,4 @@
-"""The gallery: all examples, each with a sentence and a picture; where to start comes first."""
+"""The gallery: all examples, each with a sentence and a picture; starting points come first."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from compiler.protocol.kinds import Json
 blueprint = Blueprint("showcase", __name__)
 START = "Start here"
 FIRST = ("dot_product", "matrix_multiplication", "mandelbrot")
-"""What else one looks at first, beside the example of the front page."""
+"""Starting points beside the example of the front page."""
 
 
 @blueprint.get("/examples/")
 def gallery() -> str:
-    """All examples by their groups."""
+    """Render all examples by their groups."""
     examples = parts().examples()
     return render_template("gallery.html", groups=groups(examples, _front(examples)))
 
 
 def groups(examples: Sequence[Example], front: str) -> list[tuple[str, list[Example]]]:
-    """Where to start, then all groups in their order, without what was there already."""
+    """Return the starting points, then all groups in order, without repetitions."""
     first = [one for name in (front, *FIRST) for one in examples if one.name == name]
     found: dict[str, list[Example]] = {START: list(dict.fromkeys(first))}
     for one in examples:
@@ -45,7 +45,7 @@ def _front(examples: Sequence[Example]) -> str:
 
 @blueprint.get("/examples/<name>/picture.png")
 def picture(name: str) -> Response:
-    """What an example needs of memory, statement by statement."""
+    """Return the picture of an example's memory, statement by statement."""
     example = next((one for one in parts().examples() if one.name == name), None)
     if example is None:
         abort(404)
@@ -68,5 +68,5 @@ def _drawn(example: Example) -> bytes:
 
 @lru_cache(maxsize=128)
 def _of_blocks(blocks: tuple[tuple[int, int, int], ...]) -> bytes:
-    """A picture of blocks: where each begins and ends, and its size."""
+    """Draw blocks: start, end and size of each."""
     return previews.memory([{"at": at, "until": until, "size": n} for at, until, n in blocks])

@@ -1,7 +1,7 @@
-"""Answers that are taken as they come, so that a slow reader holds up nobody else.
+"""Share running jobs: buffer answers, so that a slow reader delays nobody.
 
-Who asks for what somebody else is being told already gets the same answers: a class that opens one
-program has it compiled once.
+A client with the request of a running job gets the same answers: a class that opens one program has
+it compiled once.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from app.fair_queue import Busy, Client, TooMany
 from compiler.protocol.kinds import Json
 
 Start = Callable[[Client], Iterator[Json]]
-"""The answers for a client, who may leave."""
+"""Starts a job for a client, who may leave; yields its answers."""
 
 
 class ClientGone(Exception):
-    """The client has closed its connection before the answer was there."""
+    """The client has closed its connection before the answer."""
 
 
 class Flights:
-    """The jobs that are being told, by what they are."""
+    """The running jobs, by request."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -32,10 +32,10 @@ class Flights:
         return len(self._all)
 
     def stream(self, key: str, client: Client, start: Start) -> Iterator[Json]:
-        """What `start` gives, or has begun to give to others under this key (none: "").
+        """Yield the answers of `start`, or of a running job under this key (none: "").
 
-        A reader that stops reading counts as a client that has gone. Raises what `start` raises;
-        that another client has left, or had too many jobs, is no answer to this one, who asks anew.
+        A reader that stops reading counts as gone. Raises errors of `start`; if it failed because
+        another client has left, or had too many jobs, start anew.
         """
         while True:
             with self._lock:
@@ -80,10 +80,10 @@ class Flights:
 
 @dataclass(eq=False, slots=True)
 class _Flight:
-    """One job, and who reads its answers."""
+    """One job, and its readers."""
 
     client: Client
-    """Who asked first: it is that one's job."""
+    """The client that asked first, which owns the job."""
     _told: list[Json] = field(default_factory=list)
     _failed: BaseException | None = None
     _ended: bool = False
@@ -101,7 +101,7 @@ class _Flight:
             del self._seats[seat]
 
     def deserted(self) -> bool:
-        """Whether nobody reads any more."""
+        """Return True if there are no readers."""
         with self._changed:
             seats = list(self._seats.values())
         return all(gone() for gone in seats)
@@ -119,7 +119,7 @@ class _Flight:
             self._changed.notify_all()
 
     def read(self) -> Iterator[Json]:
-        """All answers from the first on."""
+        """Yield all answers from the first on."""
         number = 0
         while True:
             with self._changed:

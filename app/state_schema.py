@@ -1,4 +1,4 @@
-"""What a frozen state holds, as a JSON Schema: `GET /api/state.schema.json`."""
+"""The JSON Schema of a frozen state: `GET /api/state.schema.json`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class FrozenRun(TypedDict):
 
 
 class FrozenQuestion(TypedDict):
-    """What else was asked, and what was answered."""
+    """A further question and its answer."""
 
     op: Literal[
         "eval", "literate", "profile", "bench", "accesses", "observe", "listing", "flow",
@@ -33,7 +33,7 @@ class FrozenState(TypedDict):
     """Everything that was seen when a link was made, which never changes."""
 
     format: int
-    """the version of this schema: a field may be added in one, none changes its meaning"""
+    """the version of this schema: fields may be added, but never change their meaning"""
     version: str
     """of the compiler"""
     made: str
@@ -47,7 +47,7 @@ class FrozenState(TypedDict):
     """by the ids in `manifest`, which has the listings that were seen as well"""
     remarks: list[Remark]
     error: Problem | None
-    """why it does not compile"""
+    """the error of a program that does not compile"""
     entries: list[Entry]
     attempts: list[dict[str, Any]] | None
     """as `attempts` answers, pairs of accesses with the cells of a picture"""
@@ -63,7 +63,7 @@ class FrozenState(TypedDict):
 
 
 def document() -> Json:
-    """The schema."""
+    """Return the schema."""
     schemas = Schemas("#/$defs/", own=False)
     whole = schemas.of(FrozenState)
     return {

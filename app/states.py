@@ -1,4 +1,4 @@
-"""Makes the state that a permalink freezes, from what the user asked to share."""
+"""Make the state that a permalink freezes, from a request to share."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ KEPT = (
     *("eval", "literate", "profile", "bench", "accesses", "observe", "listing", "flow"),
     *("fusion", "dataflow", "sums", "costs"),
 )
-"""What a link keeps beside the run, if it was asked."""
+"""Operations whose answers a link stores beside the run."""
 MOST_ASKED = 24
 
 
 def freeze(jobs: ClientJobs, version: str, body: Json) -> State:
-    """Compile (or take from the cache) what is shared. A failing compile is kept as it fails.
+    """Compile (or take from the cache) a shared program.
+
+    A failed compilation is stored as it is. A failing compile is kept as it fails.
 
     `body` has a program (`source`, and perhaps `files`, `main` and `options`), and perhaps `run`
-    (the fields of a run request), `asked` (what else was asked: objects with `op`, one of `KEPT`,
-    and `request`, its fields) and `view` (the page's own arrangement, kept as it is). AppError when
+    (the fields of a run request), `asked` (further questions: objects with `op`, one of `KEPT`, and
+    `request`, its fields) and `view` (the page's own arrangement, stored unchanged). AppError when
     there is no worker for it.
     """
     program = {name: body[name] for name in SHARED if body.get(name) or name == "source"}
@@ -68,7 +70,7 @@ def freeze(jobs: ClientJobs, version: str, body: Json) -> State:
 
 
 def _keep_listing(state: State, answer: Json) -> None:
-    """Keep what another compiler made of a stage as one more stage, behind that."""
+    """Store another compiler's listing of a stage as one more stage, behind that."""
     if not answer.get("ok"):
         return
     info, manifest = answer["info"], state["manifest"]
@@ -78,7 +80,7 @@ def _keep_listing(state: State, answer: Json) -> None:
 
 
 def _asked(given: object) -> list[Json]:
-    """What was asked beside the run. AppError for what is none, or may not be kept."""
+    """Check the further questions. AppError for malformed or unsupported ones."""
     found: list[Any] = given if isinstance(given, list) else [None]
     if len(found) > MOST_ASKED or not all(
         isinstance(one, dict) and one.get("op") in KEPT and isinstance(one.get("request"), dict)
@@ -90,7 +92,7 @@ def _asked(given: object) -> list[Json]:
 
 
 def _answered(jobs: ClientJobs, program: Json, op: str, asked: Json) -> Json:
-    """What was asked, and the answer that was seen, or a new one if that is forgotten."""
+    """Return a question with the cached answer, or a new one."""
     known = fields(OPS[op].request).items()
     names = [name for name, one in known if name not in SHARED and not one.has(Own)]
     request = {name: asked[name] for name in names if asked.get(name) is not None}

@@ -1,7 +1,7 @@
-"""A state as the database has it, and as those who read it get it.
+"""Pack states for the database, and unpack them for readers.
 
-States of format 1 are read for ever. Of those that were made before the first release the program
-stays, and words that say so.
+States of format 1 are read for ever. From states made before the first release only the program
+remains, with a message that says so.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from compiler.protocol.kinds import Json
 
 State = Json
 FIELDS = frozenset({"version", "source"})
-"""What a state has that a link cannot be without."""
+"""Fields that every state has."""
 DAMAGED = (zstandard.ZstdError, ValueError, TypeError, LookupError, AttributeError)
-"""What a row raises that holds something else."""
+"""Exceptions raised for a damaged row."""
 LONGEST = 64
 """Characters of an id."""
 PROGRAM = ("format", "version", "made", "source", "files", "main")
-"""What stays of a state that was made before the first release."""
+"""Fields kept of a state that was made before the first release."""
 BEFORE_RELEASE = (
     "This link was made before the first release: what it showed cannot be read any more."
 )
@@ -28,13 +28,13 @@ COMPILE_ANEW = "Its program is all here: open it, and share it again."
 
 
 def packed(state: State) -> bytes:
-    """A state as it is stored."""
+    """Pack a state for storage."""
     text = json.dumps(state, separators=(",", ":"))
     return zstandard.ZstdCompressor(level=10).compress(text.encode())
 
 
 def unpacked(content: bytes) -> tuple[State, str]:
-    """A state, and the same as JSON. Raises DAMAGED."""
+    """Unpack a state; return it, and as JSON. Raises DAMAGED."""
     text = zstandard.decompress(content).decode()
     state = json.loads(text)
     if not isinstance(state, dict) or not state.keys() >= FIELDS:
@@ -46,13 +46,13 @@ def unpacked(content: bytes) -> tuple[State, str]:
 
 
 def _is_before_the_release(state: State) -> bool:
-    """Whether its polynomials may be text, or its options those that have other names now."""
+    """Return True if its polynomials may be text, or its options have old names."""
     told = all("memory" in info for info in state.get("manifest", ()))
     return not told or "fma" in (state.get("options") or {})
 
 
 def _program_of(state: State) -> State:
-    """The program of a state, with the words that nothing else of it can be read."""
+    """Reduce a state to its program, with a message that the rest cannot be read."""
     view = state.get("view") or {}
     error = {"kind": "limitation", "message": BEFORE_RELEASE, "hint": COMPILE_ANEW, "span": None}
     manifest = [{**info, "memory": False} for info in state.get("manifest", ())]
@@ -73,5 +73,5 @@ def _program_of(state: State) -> State:
 
 
 def is_id(name: str) -> bool:
-    """Whether a text looks like a link's id."""
+    """Return True if a text has the form of a link's id."""
     return name.isascii() and name.isalnum() and len(name) <= LONGEST

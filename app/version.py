@@ -1,4 +1,4 @@
-"""Which Stridescope is running, exactly: what permalinks record, and the page and the API show.
+"""Determine the exact version, for permalinks, the page and the API.
 
     1.0.0rc1+g4f1c2d3e5a6b                a checkout, or a wheel built from one, as committed
     1.0.0rc1+g4f1c2d3e5a6b.s0a1b2c3d4e5f  the same, and its sources were changed since the commit
@@ -27,13 +27,13 @@ RECORDED = "_version.txt"
 PACKAGES = ("app", "compiler")
 SOURCES = frozenset({".py", ".lark", ".fut", ".fp"})
 DIGITS = 12
-"""Of a hash, in hexadecimal."""
+"""Hexadecimal digits of a hash."""
 GIT_SECONDS = 10
 
 
 @cache
 def compiler_version() -> str:
-    """The version that is running."""
+    """Return the running version."""
     recorded = HERE / RECORDED
     if recorded.is_file():
         return recorded.read_text("utf-8").strip()
@@ -41,7 +41,7 @@ def compiler_version() -> str:
 
 
 def version_of(root: Path, package: str) -> str:
-    """The version of the sources in a folder that holds `app/` and `compiler/`."""
+    """Return the version of the sources in a folder that holds `app/` and `compiler/`."""
     commit = _git(root, "rev-parse", "--verify", "HEAD")
     # A folder inside of somebody else's checkout has nothing to do with that one's commits.
     if commit is None or Path(_git(root, "rev-parse", "--show-toplevel") or "/") != root.resolve():
@@ -51,7 +51,7 @@ def version_of(root: Path, package: str) -> str:
 
 
 def sources_hash(root: Path) -> str:
-    """A hash of the names and contents of the files that compile and serve; not of examples."""
+    """Hash names and contents of the files that compile and serve, without examples."""
     found = hashlib.sha256()
     for path in _sources(root):
         data = path.read_bytes()
@@ -68,7 +68,7 @@ def _sources(root: Path) -> Iterator[Path]:
 
 
 def _git(root: Path, *arguments: str) -> str | None:
-    """What git prints in a folder; None without git, or outside of a checkout that it trusts."""
+    """Run git in a folder, return its output; None without git, or outside a trusted checkout."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     try:
         done = subprocess.run(
@@ -85,7 +85,7 @@ def _git(root: Path, *arguments: str) -> str | None:
 
 
 def _package(root: Path) -> str:
-    """What a checkout says, and of other folders what is installed."""
+    """Return the version in a checkout's `pyproject.toml`, else of the installed package."""
     with suppress(OSError):
         project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
         return str(project["version"])

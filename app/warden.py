@@ -1,6 +1,6 @@
-"""Ends the worker processes of a web process that is gone, however it went.
+"""Kill the worker processes of a web process that has died, in whatever way.
 
-Started by `app/worker.py` as a process of its own, outside of the web process's session. It reads
+Started by `app/worker.py` as a process of its own, outside the web process's session. It reads
 lines from the web process: `+PID FOLDER` for a worker that leads a process group and has a folder
 for its temporary files, `-PID` for one that has been stopped. When the pipe closes, which the
 kernel does even for a process that was killed, it kills all groups that are left, with the C

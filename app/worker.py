@@ -30,30 +30,30 @@ from compiler.sandbox.scratch import Scratch
 T = TypeVar("T")
 COMMAND = (sys.executable, "-m", "compiler.__main__", "worker", "--with-parent")
 POLL = 0.1
-"""Seconds between two looks at the clock, at the memory and at the client."""
+"""Seconds between checks of the clock, the memory and the client."""
 
 WARM_UP = {"op": "show", "source": "entry main [n] (xs: [n]i32) = reduce (+) 0 (map (+1) xs)\n"}
-"""A small job that loads what a first job would otherwise wait for."""
+"""A small job that loads modules before the first real job."""
 
 SLACK = 1 << 10
-"""Bytes that packing an answer may add to it."""
+"""Bytes that packing may add to an answer."""
 SEED_SECONDS = 60.0
 LONG = 1.0
-"""Seconds of processor that a thread of a job has before it gives way."""
+"""CPU seconds of a job's thread before its priority is lowered."""
 USUAL, STEP, LOW = os.getpriority(os.PRIO_PROCESS, 0), 6, 19
-"""How much lower the priority (as `nice` counts) is each time that it has doubled these: it has
-a quarter of what it had beside others. At the lowest it has what nobody else wants."""
+"""Increments of `nice` each time that its CPU time has doubled from there: each leaves it
+a quarter of its share beside others; the last leaves it the time that nobody else wants."""
 
 Watch = Callable[[float, float], bool]
-"""Called every POLL seconds of a job, raises to stop it: seconds since its start, and for how many
-of these it has waited for a processor.
+"""Called every POLL seconds of a job with the seconds since its start, and how many of these it
+waited for a processor; raises to stop the job.
 
-Whether anybody else has a job: to that one it gives way when it has become long.
+Returns True if another user has a job: a job that has become long gives way to that.
 """
 
 
 class WorkerDied(Exception):
-    """The process ended before it answered; `code` is its exit status."""
+    """The process died before it answered; `code` is its exit status."""
 
     def __init__(self, code: int | None) -> None:
         super().__init__(f"worker ended with status {code}")
@@ -61,7 +61,7 @@ class WorkerDied(Exception):
 
 
 class DeadlinePassed(Exception):
-    """No answer within `seconds`; `hurried` if they were fewer because others waited."""
+    """No answer within `seconds`; `hurried`: fewer seconds because others waited."""
 
     def __init__(self, seconds: float, hurried: bool = False) -> None:
         super().__init__(f"{seconds:g} s")
@@ -70,11 +70,11 @@ class DeadlinePassed(Exception):
 
 
 class MemoryExceeded(Exception):
-    """The process and its children hold more memory than they may."""
+    """The process and its children exceed their memory."""
 
 
 class AnswerTooLong(Exception):
-    """The answers to one request have more bytes than they may."""
+    """The answers to one request exceed their bytes."""
 
 
 class Worker:
@@ -98,21 +98,21 @@ class Worker:
         self._looked = 0.0
         self.jobs = 0
         self.client = ""
-        """Who had the last job: what was compiled for it may still be known here."""
+        """The client of the last job, whose program may still be cached here."""
         self.long = False
-        """Whether it has a job that has become long, and gives way to others."""
+        """True if its job has become long, and gives way to others."""
         self._times = Times()
         self._lowered: dict[int, int] = {}
         self._session = 0
 
     @property
     def alive(self) -> bool:
-        """Whether the process runs."""
+        """Return True if the process runs."""
         return self._process is not None and self._process.poll() is None
 
     @property
     def pid(self) -> int | None:
-        """The process, which leads a group with all its children."""
+        """Return the id of the process, which leads a group with all its children."""
         return self._process.pid if self._process is not None else None
 
     def start(self, warm_up: float = 0.0) -> None:
@@ -133,7 +133,7 @@ class Worker:
                     pass
 
     def kill(self) -> None:
-        """Kill the process with all its children, and leave the rest to who waits for it."""
+        """Kill the process with all its children; the thread that waits for it cleans up."""
         process = self._process
         if process is not None and process.returncode is None:
             _kill_group(process.pid)
@@ -226,7 +226,7 @@ class Worker:
         return found[:count]
 
     def _read(self, process: subprocess.Popen[bytes], began: float, watch: Watch) -> bytes:
-        """What comes next, when it comes; there are looks at the clock and the rest meanwhile."""
+        """Read the next output, checking clock, memory and client meanwhile."""
         assert process.stdout is not None
         pipe = process.stdout.fileno()
         while True:
@@ -246,10 +246,10 @@ class Worker:
             return piece
 
     def _look(self, family: list[Path], elapsed: float, watch: Watch) -> None:
-        """Stop what has too much memory or time; lower what has computed for LONG.
+        """Raise if the job has too much memory or time; lower threads that have computed for LONG.
 
-        Who may only raise that number cannot take it back. So a worker answers each request in a
-        thread of its own, and a run is a process: the next job is as quick as any.
+        An unprivileged process cannot lower its `nice` again. So a worker answers each request in
+        a thread of its own, and a run is a process: the next job has full priority.
         """
         if self._memory and memory(family) > self._memory:
             raise MemoryExceeded
@@ -267,9 +267,9 @@ class Worker:
             self._lower_session(int(family[0].name), max(now, default=0))
 
     def _lower_session(self, leader: int, number: int) -> None:
-        """Give a session that priority among others; the kernel takes few such orders a second.
+        """Set the priority of a session; the kernel accepts few such changes per second.
 
-        Where it groups processes by sessions (autogroups), those of threads hold within one.
+        If it groups processes by sessions (autogroups), priorities of threads apply within one.
         """
         if number != self._session:
             with contextlib.suppress(OSError):
@@ -278,19 +278,19 @@ class Worker:
 
 
 class LongText(str):
-    """A long text, and the same as JSON, so that it need not be made again in this process."""
+    """A long text, together with its JSON, which is then not computed again."""
 
     token: bytes
 
     def __new__(cls, text: str, token: bytes) -> LongText:
-        """A text that is told as `token`."""
+        """Make a text whose JSON is `token`."""
         made = super().__new__(cls, text)
         made.token = token
         return made
 
 
 def _line(request: dict[str, Any]) -> bytes:
-    """A request as a worker reads it."""
+    """Serialise a request for a worker."""
     known = {name: value for name, value in request.items() if isinstance(value, LongText)}
     rest = {name: value for name, value in request.items() if name not in known}
     pieces = (b"%s:%s" % (json.dumps(name).encode(), one.token) for name, one in known.items())
@@ -298,7 +298,7 @@ def _line(request: dict[str, Any]) -> bytes:
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
-    """An answer. Raises WorkerDied for what no worker of ours says."""
+    """Parse an answer. Raises WorkerDied for a malformed one."""
     try:
         answer = json.loads(line)
     except (ValueError, RecursionError):
@@ -309,7 +309,7 @@ def _parsed(line: bytes) -> dict[str, Any]:
 
 
 def _piece(told: Any) -> Deflated:
-    """What is said of a packed answer. Raises WorkerDied as `_parsed` does."""
+    """Parse the description of a packed answer. Raises WorkerDied as `_parsed` does."""
     try:
         numbers = told["size"], told["length"], told["crc"]
         if any(type(number) is not int or number < 0 for number in numbers):
@@ -320,7 +320,7 @@ def _piece(told: Any) -> Deflated:
 
 
 def _inner(answer: dict[str, Any]) -> dict[str, Any]:
-    """The answer, or that of a member of a batch which it holds."""
+    """Return the answer, or that of a batch's member in it."""
     inner = answer.get("answer") if "request" in answer else answer
     if not isinstance(inner, dict):
         raise WorkerDied(None)
@@ -328,7 +328,7 @@ def _inner(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_texts(answer: dict[str, Any]) -> None:
-    """Give stages whose lines came alone their texts. Raises WorkerDied as `_parsed` does."""
+    """Restore texts of stages from their lines. Raises WorkerDied as `_parsed` does."""
     for part in (answer, answer.get("answer")):
         try:
             if isinstance(part, dict):
@@ -338,12 +338,12 @@ def _check_texts(answer: dict[str, Any]) -> None:
 
 
 def priority(seconds: float) -> int:
-    """How much lower, as `nice` counts, a thread's priority is that has computed for so long."""
+    """Return the increment of `nice` for a thread that has computed for so long."""
     return min(LOW, int(STEP * (1 + math.log2(seconds / LONG)))) if seconds >= LONG else 0
 
 
 def deadline(seconds: float) -> Watch:
-    """Stops a job after that many seconds."""
+    """Return a watch that stops a job after that many seconds."""
 
     def watch(elapsed: float, waited: float) -> bool:
         if elapsed >= seconds:
@@ -359,8 +359,8 @@ def deadline(seconds: float) -> Watch:
 class _Spawner:
     """The one thread that starts all processes, and lives as long as this process.
 
-    What a child asks of the kernel by PR_SET_PDEATHSIG happens when the *thread* that started it
-    ends, not the process. An executor's thread would do, but takes no work while Python exits.
+    A child's PR_SET_PDEATHSIG takes effect when the *thread* that started it ends, not the process.
+    An executor's thread would do, but takes no work while Python exits.
     """
 
     def __init__(self) -> None:
@@ -369,7 +369,7 @@ class _Spawner:
         self._work: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
 
     def call(self, start: Callable[[], T]) -> T:
-        """What `start` returns, called in that thread."""
+        """Call `start` in that thread, and return its result."""
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._loop, name="spawn", daemon=True)
@@ -423,9 +423,9 @@ def _kill_group(leader: int) -> None:
 
 
 def make_seeds() -> None:
-    """Make what new workers begin with, once for all of them, in the user's cache.
+    """Precompute caches for new workers, once for all of them, in the user's cache.
 
-    No worker can leave it there. A process that fails at it costs each worker half a second.
+    Workers cannot write there. If this fails, each worker needs half a second more.
     """
     asked = _line({"op": "check", "source": "entry main = 0i64"})
     with contextlib.suppress(OSError, subprocess.SubprocessError):
@@ -433,7 +433,7 @@ def make_seeds() -> None:
 
 
 class _Warden:
-    """This process's end of `app/warden.py`: what to end when this process is gone."""
+    """This process's end of `app/warden.py`: the workers to kill when this process is gone."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -441,13 +441,13 @@ class _Warden:
         self._folders: dict[int, str] = {}
 
     def watch(self, pid: int, folder: str) -> None:
-        """End this worker with this process."""
+        """Register a worker to be killed with this process."""
         with self._lock:
             self._folders[pid] = folder
             self._tell(f"+{pid} {folder}\n")
 
     def forget(self, pid: int) -> None:
-        """The worker has been stopped."""
+        """Unregister a stopped worker."""
         with self._lock:
             self._folders.pop(pid, None)
             self._tell(f"-{pid}\n")

@@ -314,7 +314,9 @@ def test_the_routes_are_listed_with_what_the_server_does_not_take() -> None:
     kept = {n for op in OPS.values() for n, one in fields(op.request).items() if one.has(Own)}
     assert set(re.findall(r"`(\w+)`", own)) == kept
     streams = [name for name, op in OPS.items() if op.partial]
-    assert f"`{streams[0]}` and `{streams[1]}` send events" in flat("docs/server.md")
+    assert f"`{streams[0]}`, `{streams[1]}` and what runs programs send events" in flat(
+        "docs/server.md"
+    )
 
 
 def test_the_kinds_of_errors_that_are_the_servers_own_are_listed() -> None:
