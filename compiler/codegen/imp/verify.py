@@ -207,9 +207,10 @@ class _Checker(ScalarChecker, NodeRules):
             self.path.append(stm)
             fits = self.where != "function" or isinstance(stm, _OF_FUNCTIONS)
             self.must(fits, "a function of scalars cannot do this")
+            new = defined(stm) - self.types.keys()
             self.rules[type(stm)](self, stm)
             self.path.pop()
-            names += defined(stm)
+            names += new
         return names
 
     def all_freed(self, kept: set[Name]) -> None:
