@@ -121,3 +121,48 @@ CHECKED = Code(
     mended="entry f [n] (xs: [n]i32) (i: i64): i32 =\n"
     "  if i >= 0 && i < n then #[warn(safety_checks)] xs[i] else 0",
 )
+FEW = Code(
+    "W017",
+    "A parallel reduction of a few numbers",
+    "A reduction is made for arrays of any size. On a GPU the numbers are written to memory first, "
+    "and kernels are started for them, where one addition would do. Inside of a parallel function "
+    "it is a short loop, and nothing is told.",
+    wrong="entry f (x: f32) (y: f32) (z: f32) = reduce (+) 0 [x, y, z]",
+    mended="entry f (x: f32) (y: f32) (z: f32) = x + y + z",
+)
+SMALL_ROWS = Code(
+    "W018",
+    "An operator on small arrays",
+    "A reduction or scan keeps what it has so far. Numbers and tuples of them are in registers; "
+    "an array is in memory, and a thread of a GPU goes over all elements one after the other. "
+    "`map2 op` is another matter: the map goes outside, and each element has a reduction of its "
+    "own.",
+    wrong="def f (xs: [][2]f32) = reduce (\\a b -> [a[0] * b[0], a[1] * b[0] + b[1]]) [1, 0] xs",
+    mended="def f (xs: [](f32, f32)) = reduce (\\a b -> (a.0 * b.0, a.1 * b.0 + b.1)) (1, 0) xs",
+)
+NARROW = Code(
+    "W019",
+    "A histogram with narrow bins",
+    "A GPU has atomic operations on 32 and 64 bits. Narrower bins are updated under locks, for "
+    "which threads wait.",
+    wrong="def f (is: []i64) (xs: []u8) = hist (+) 0 1000 is xs",
+    mended="def f (is: []i64) (xs: []u8) = map u8.u32 (hist (+) 0 1000 is (map u32.u8 xs))",
+)
+SUMS = Code(
+    "W020",
+    "An array of sums that hold arrays",
+    "A sum is a number for its variant, beside the values of all variants; only scalars of one "
+    "type share a place. A single value has empty arrays for the variants that it is not; in an "
+    "array all elements have rows of one size, for every variant.",
+    wrong="def f [n] (xs: [n](#ints [8]i32 | #floats [8]f32)) = length xs",
+    mended="def f [n] (xs: [n](#ints i64 | #floats i64)) (_: [][8]i32) (_: [][8]f32) = length xs",
+)
+FOLD = Code(
+    "W021",
+    "A loop that could be a reduction or a scan",
+    "A loop makes its rounds one after the other. This one only carries a number through an "
+    "operator for which the order of steps does not matter: `reduce` and `scan` do that in "
+    "parallel. Told in entry points, of loops with many rounds, or nobody knows how many.",
+    wrong="entry f [n] (xs: [n]i32) = loop sum = 0 for x in xs do sum + x * x",
+    mended="entry f [n] (xs: [n]i32) = reduce (+) 0 (map (\\x -> x * x) xs)",
+)

@@ -15,6 +15,7 @@ from compiler.frontend import typed as t
 from compiler.frontend.check.finish.exhaustive import is_covered
 from compiler.frontend.check.types.size_exps import key_of, length_of, symbolic
 from compiler.frontend.check.types.walks import names_in_type
+from compiler.frontend.lint.slow import slow
 from compiler.frontend.lint.warning import Warning_
 from compiler.frontend.parts import free_variables, parts
 from compiler.frontend.show_type import show_size
@@ -47,7 +48,7 @@ def certain(defs: Iterable[t.Def]) -> list[Warning_]:
 
 def in_definition(d: t.Def) -> tuple[Warning_, ...]:
     """Return warnings about one definition."""
-    return (*_in_body(d.body), *_before_itself(d))
+    return (*_in_body(d.body), *_before_itself(d), *slow(d))
 
 
 def _before_itself(d: t.Def) -> list[Warning_]:
