@@ -5,7 +5,7 @@ r"""Move sums into maps: summands need not be stored first.
 
 Reverse mode makes such sums for the adjoints of a map's free arrays: for a product of matrices the
 left side has an array of three dimensions in memory, and the right side is one more product.
-Nothing is computed more often, since `f` needs nothing that is computed for `x` alone.
+What `f` needs of `x` alone is computed for each `y` then: a few scalar operations at most.
 
 Keeps: results, but for the order in which numbers are added up.
 """
@@ -13,7 +13,9 @@ Keeps: results, but for the order in which numbers are added up.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from compiler.analysis.cost import CHEAP, cost
 from compiler.base.context import Ctx
 from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
@@ -22,7 +24,8 @@ from compiler.base.rules import Rule
 from compiler.base.spans import Prov
 from compiler.derive.split import of_maps
 from compiler.ir import nodes as ir
-from compiler.ir.nodes import Operand, Param
+from compiler.ir.may_fail import cannot_fail
+from compiler.ir.nodes import SE, Operand, Param
 from compiler.ir.types import as_operand, row_type, shape_of, with_dims
 from compiler.ir.walk import count_uses, free, map_stms, rename
 
@@ -53,6 +56,8 @@ class _Nest:
     result: int
     op: ir.Map
     zero: Operand
+    scalars: tuple[ir.Stm, ...] = ()
+    """Scalars of an outer row that the inner map needs."""
 
 
 class _Sums:
@@ -99,17 +104,30 @@ class _Sums:
             names = [p.name for p in stm.pat]
             if isinstance(stm.exp, ir.Map) and value in names:
                 found = _Nest(outer, stm.exp, names.index(str(value)), added, fill.value)
-                return found if self._is_free(found) else None
+                return self._with_scalars(found)
         return None
 
-    def _is_free(self, nest: _Nest) -> bool:
-        """Return True if the inner map needs nothing computed for a row of the outer one."""
-        inside = {p.name for stm in nest.outer.fn.body.stms for p in stm.pat}
+    def _with_scalars(self, nest: _Nest) -> _Nest | None:
+        """Return the nest with the scalars that it needs of an outer row; None if it needs more."""
+        of_row = {p.name: stm for stm in nest.outer.fn.body.stms for p in stm.pat}
         own = {p.name for p in nest.outer.fn.params}
-        needed = free(nest.inner.fn) | set(nest.inner.arrays)
-        sizes = {n for size in (nest.inner.width,) for n in size.names()}
+        todo = list(free(nest.inner.fn))
+        if of_row.keys() & {*nest.inner.arrays, *nest.inner.width.names()}:
+            return None
+        needed: dict[Name, SE] = {}
+        while todo:
+            stm = of_row.get(name := todo.pop())
+            if stm is None or name in needed:
+                continue
+            if not isinstance(stm.exp, ir.SE_NODES) or not cannot_fail(stm.exp):
+                return None
+            needed[name] = stm.exp
+            todo += free(stm.exp)
+        scalars = tuple(s for s in nest.outer.fn.body.stms if s.pat and s.pat[0].name in needed)
         rows = set(nest.inner.arrays) & own
-        return not (needed | sizes) & inside and not free(nest.inner.fn) & rows
+        if sum(map(cost, needed.values())) > CHEAP or free((nest.inner.fn, scalars)) & rows:
+            return None
+        return replace(nest, scalars=scalars)
 
     def moved(self, nest: _Nest, result: Param, prov: Prov) -> list[ir.Stm]:
         """Return the map of sums."""
@@ -140,10 +158,12 @@ class _Sums:
             extra.append((each, column.name))
             given.append(as_operand(each))
         names = dict(zip((p.name for p in g.params), given, strict=True))
-        wanted = [p for p in nest.outer.fn.params if p.name in free(nest.inner.fn)]
+        needed = free((nest.inner.fn, nest.scalars))
+        wanted = [p for p in nest.outer.fn.params if p.name in needed]
         mine = [Param(fresh(p.name), p.type) for p in wanted]
         names.update((p.name, as_operand(q)) for p, q in zip(wanted, mine, strict=True))
-        body = rename(ir.Body(g.body.stms, (g.body.results[nest.result],)), fresh, names)
+        stms = (*nest.scalars, *g.body.stms)
+        body = rename(ir.Body(stms, (g.body.results[nest.result],)), fresh, names)
         kind = row_type(result.type)
         fn = ir.Lambda((*mine, *(p for p, _ in extra)), body, (kind,))
         arrays = (*(params[p.name] for p in wanted), *(name for _, name in extra))

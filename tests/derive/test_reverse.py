@@ -145,6 +145,34 @@ def test_the_slopes_of_a_product_of_matrices_are_products() -> None:
     assert max(ranks(Options(disabled=frozenset(("ad/sum-inside",))))) == 3
 
 
+SCALED = PRODUCT.replace("f64.sum (map2 (*) r c)", "FUN (3 * f64.sum (map2 (*) r c))")
+
+
+@pytest.mark.parametrize(
+    ("fun", "most"),
+    [("2 *", 2), ("(\\x -> x * (x + 1)) <|", 3), ("f64.exp <| f64.sin <|", 3)],
+    ids=["cheap", "of-the-whole", "costly"],
+)
+def test_few_scalars_of_a_row_are_computed_for_each_sum(fun: str, most: int) -> None:
+    """Where they are all that the inner map needs: a product that is scaled is one still."""
+    source = SCALED.replace("FUN", fun)
+    work, other = (
+        compiled(source, Options(disabled=frozenset(off))) for off in ((), ("ad/sum-inside",))
+    )
+    ranks = {
+        p.type.rank
+        for fun in work.result("flat").prog.funs
+        for stm in all_stms(fun.body.stms)
+        for p in stm.pat
+        if isinstance(p.type, Array)
+    }
+    assert max(ranks) == most
+    rng = np.random.default_rng(1)
+    args = [rng.random((2, 3)), rng.random((4, 3)), rng.random((2, 4))]
+    found, expected = (interp.run(one.result("fused").prog, "main", args) for one in (work, other))
+    assert close(found, expected)
+
+
 def test_what_is_derived_is_told_at_its_place() -> None:
     work = compiled("entry main (x: f64) = 1 + vjp (\\y -> y * y) x 1")
     work.result("ad")
