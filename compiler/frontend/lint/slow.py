@@ -23,17 +23,17 @@ FEW = 16
 LONG = 64
 """So many rounds of a loop are many."""
 _FOLDS = {"reduce": 2, "reduce_comm": 2, "scan": 2}
-"""Where the array is among the arguments; the operator is first, and then the neutral element."""
+"""The place of the array among the arguments; operator and neutral element come first."""
 _SUMS = frozenset(("sum", "product", "minimum", "maximum", "and", "or"))
 _HISTOGRAMS = {"hist": (0, 1), "reduce_by_index": (1, 2)}
-"""Where operator and neutral element are among the arguments."""
+"""The places of operator and neutral element among the arguments."""
 _NARROW = frozenset(("i8", "u8", "i16", "u16", "f16"))
 _EXTREMES = frozenset(("min", "max"))
 _ASSOCIATIVE = frozenset(("+", "*", "&", "|", "^")) | _EXTREMES
 
 
 def slow(d: t.Def) -> list[Warning_]:
-    """Warnings about one definition."""
+    """Return warnings about one definition."""
     found: list[Warning_] = [*_sums(d)]
     todo: list[tuple[t.Exp, bool]] = [(d.body, d.is_entry)]
     while todo:
@@ -75,7 +75,7 @@ def _is_prelude(name: Name) -> bool:
 
 
 def _few(called: str, e: t.Exp, args: tuple[t.Exp, ...]) -> Iterator[Warning_]:
-    """A fold of an array literal, on its own."""
+    """Yield a warning about a fold of an array literal on its own."""
     at = _FOLDS.get(called, 0 if called in _SUMS else None)
     array = args[at] if at is not None and at < len(args) else None
     if not isinstance(array, t.ArrayLit) or called == "scan" or not array.elems:
@@ -93,7 +93,7 @@ def _few(called: str, e: t.Exp, args: tuple[t.Exp, ...]) -> Iterator[Warning_]:
 
 
 def _small_rows(called: str, e: t.Exp, args: tuple[t.Exp, ...]) -> Iterator[Warning_]:
-    """A fold whose operator takes small arrays, and not element by element."""
+    """Yield a warning about a fold whose operator takes small arrays, not element by element."""
     if len(args) < 2 or not isinstance(args[1].type, Array):
         return
     dims = args[1].type.dims
@@ -113,7 +113,7 @@ def _small_rows(called: str, e: t.Exp, args: tuple[t.Exp, ...]) -> Iterator[Warn
 
 
 def _is_vectorised(op: t.Exp) -> bool:
-    """Whether an operator on arrays is `map2 op`, in some words or other, or may be."""
+    """True if an operator on arrays is `map2 op`, in some words or other, or may be."""
     match op:
         case t.Apply(fn=t.Var(name=name)):
             return base_of(name).startswith("map")
@@ -131,7 +131,7 @@ def _is_vectorised(op: t.Exp) -> bool:
 
 
 def _narrow_bins(e: t.Exp, args: tuple[t.Exp, ...], places: tuple[int, int]) -> Iterator[Warning_]:
-    """A histogram whose bins are narrower than what a GPU updates by an atomic operation."""
+    """Yield a warning about bins that are too narrow for the atomic operations of a GPU."""
     if len(args) <= max(places):
         return
     kind = args[places[1]].type
@@ -148,7 +148,7 @@ def _narrow_bins(e: t.Exp, args: tuple[t.Exp, ...], places: tuple[int, int]) -> 
 
 
 def _sums(d: t.Def) -> Iterator[Warning_]:
-    """Arrays of sums with several arrays in their variants, as parameters or results of `d`."""
+    """Yield warnings about arrays of sums with several arrays, in parameters and `let`."""
     for kind, span in (*((p.type, p.span) for p in d.params), *_bound(d.body)):
         for one in _within(kind):
             if not isinstance(one, Array) or not isinstance(one.elem, Sum):
@@ -165,7 +165,7 @@ def _sums(d: t.Def) -> Iterator[Warning_]:
 
 
 def _bound(body: t.Exp) -> Iterator[tuple[Type, Span]]:
-    """The types that `let` binds in a body."""
+    """Yield the types that `let` binds in a body."""
     todo = [body]
     while todo:
         e = todo.pop()
@@ -175,7 +175,7 @@ def _bound(body: t.Exp) -> Iterator[tuple[Type, Span]]:
 
 
 def _within(kind: Type) -> Iterator[Type]:
-    """A type, and those of its fields."""
+    """Yield a type, and those of its fields."""
     yield kind
     if isinstance(kind, Record):
         for _, field in kind.fields:
@@ -186,7 +186,7 @@ def _within(kind: Type) -> Iterator[Type]:
 
 
 def _folding(loop: t.Loop) -> Iterator[Warning_]:
-    """A loop that carries a number through an associative operator."""
+    """Yield a warning about a loop that carries a number through an associative operator."""
     rounds = _rounds(loop)
     if isinstance(loop.form, t.While) or (rounds is not None and rounds < LONG):
         return
@@ -223,7 +223,7 @@ def _folding(loop: t.Loop) -> Iterator[Warning_]:
 
 
 def _rounds(loop: t.Loop) -> int | None:
-    """How many rounds a `for` loop has, where that is written."""
+    """Return the number of rounds of a `for` loop, where it is written."""
     if isinstance(loop.form, t.For) and isinstance(loop.form.bound, t.Const):
         return int(loop.form.bound.value)
     if isinstance(loop.form, t.ForIn) and isinstance(loop.form.array.type, Array):
@@ -233,7 +233,7 @@ def _rounds(loop: t.Loop) -> int | None:
 
 
 def _step(e: t.Exp, state: Name, others: frozenset[Name]) -> str:
-    """The associative operator between a state and what has neither it nor `others`; or ""."""
+    """Return the associative operator between a state and what is free of `others`; or ""."""
     if not isinstance(e, t.PrimOp) or e.op not in _ASSOCIATIVE:
         return ""
     mine = [isinstance(x, t.Var) and x.name == state for x in e.args]
@@ -246,7 +246,7 @@ def _step(e: t.Exp, state: Name, others: frozenset[Name]) -> str:
 
 
 def _hands_on(e: t.Exp) -> bool:
-    """Whether functions are handed on in an expression: it may be parallel already."""
+    """True if an expression has functions in it: it may be parallel already."""
     return isinstance(e, t.Lambda | t.Loop) or any(map(_hands_on, parts(e)))
 
 
