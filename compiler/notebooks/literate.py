@@ -100,7 +100,7 @@ def _block(kind: str, lines: Sequence[str], first: int) -> NotebookCell:
     last = full[-1]
     span = Span(first + full[0], 1, first + last, len(lines[last]) + 1)
     if kind == "text":
-        return NotebookCell("text", "\n".join(line[3:].rstrip() for line in lines), span)
+        return NotebookCell("text", "\n".join(line[3:].rstrip("\r") for line in lines), span)
     if kind == "directive":
         return NotebookCell("directive", "\n".join("   " + line[3:] for line in lines), span)
     return NotebookCell("code", "\n".join(lines).strip("\n"), span)

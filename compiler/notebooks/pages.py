@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from html import escape
+from itertools import groupby
 from pathlib import Path
 
 from compiler.base.errors import UsageError
@@ -29,6 +32,8 @@ _ENDINGS = {
     "image/svg+xml": "svg",
     "audio/wav": "wav",
 }
+_FLOAT = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?=f(?:16|32|64)\b)')
+"""A float, or a text, in which there is none."""
 
 
 def write(path: str, to: str, options: Options, backend: str, deadline: float) -> tuple[str, bool]:
@@ -42,7 +47,8 @@ def write(path: str, to: str, options: Options, backend: str, deadline: float) -
     target = Path(to) if to else Path(path).with_suffix(".html")
     try:
         if target.suffix == ".md":
-            target.write_text(markdown(found, target), "utf-8")
+            lines = program.source.removesuffix("\n").count("\n") + 1
+            target.write_text(markdown(found, target, lines), "utf-8")
         else:
             target.write_text(page(found, Path(path).name), "utf-8")
     except OSError as error:
@@ -83,34 +89,95 @@ def _result_html(block: Block) -> str:
     return f'<p><img src="{source}" alt="{alt}"></p>'
 
 
-def markdown(blocks: Sequence[Block], target: Path) -> str:
-    """Render a program as Markdown; pictures and sounds go to a folder beside `target`."""
+def markdown(blocks: Sequence[Block], target: Path, lines: int = 0) -> str:
+    """Render a program of `lines` lines as Markdown, as `futhark literate` does.
+
+    Pictures and sounds go to a folder beside `target`. Each block ends its line, and there is an
+    empty line between two. Lines of the program that are empty are code, of which nothing is shown:
+    where no other code is beside them, one more line is empty.
+    """
     folder = target.with_name(f"{target.stem}-img")
     parts: list[str] = []
+    end, was_code = 0, False
     for number, block in enumerate(blocks):
-        if block["kind"] == "text":
-            parts.append(block["text"])
-            continue
-        text = block["text"].strip("\n")
-        if text:
-            parts.append(
-                _fenced("futhark", text if block["kind"] == "code" else f"> {text.strip()}")
-            )
-        if "error" in block:
-            parts.append(_fenced("", block["error"]["message"]))
-        elif "data" in block.get("result", {}):
-            result = block["result"]
-            folder.mkdir(exist_ok=True)
-            file = folder / f"{number}.{_ENDINGS[result['media']]}"
-            file.write_bytes(base64.b64decode(result["data"]))
-            parts.append(f"![]({folder.name}/{file.name})")
-        elif "result" in block:
-            parts.append(_fenced("", block["result"]["text"]))
-    return "\n\n".join(parts) + "\n"
+        for is_code, first, last, text in _runs(block):
+            if first > end + 1 and not is_code and not was_code:
+                parts.append("")
+            if block["kind"] == "directive":
+                text += f"\n{_result(block, folder, number)}"
+            parts.append(text)
+            end, was_code = last, is_code
+    if lines > end and not was_code:
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _runs(block: Block) -> Iterator[tuple[bool, int, int, str]]:
+    """Yield runs of lines of a block: True for code, the first and last line, what is shown.
+
+    A test stands by itself.
+    """
+    first, last = int(block["src"][0]), int(block["src"][2])
+    text = block["text"]
+    if block["kind"] == "text":
+        yield False, first, last, f"{text}\n"
+    elif block["kind"] == "directive":
+        yield False, first, last, _fenced("", f"> {text.strip()}") if text else ""
+    else:
+        for is_code, run in groupby(_in_tests(text.split("\n")), key=lambda one: one[0] is None):
+            for _, of_one in groupby(run, key=lambda one: one[0]):
+                shown = [line for _, line in of_one]
+                said = "\n".join(shown).strip("\n")
+                if said:
+                    yield is_code, first, first + len(shown) - 1, _fenced("futhark", said)
+                first += len(shown)
+
+
+def _in_tests(lines: Sequence[str]) -> Iterator[tuple[int | None, str]]:
+    """Yield lines of code with the number of the line where the test that they are of begins."""
+    test: int | None = None
+    for number, line in enumerate(lines):
+        before = lines[number - 1][:2] if number else ""
+        if not line.startswith("--"):
+            test = None
+        elif line.rstrip() == "-- ==" and before != "--":
+            test = number
+        yield test, line if test is None else f"-- {line[3:]}"
+
+
+def _result(block: Block, folder: Path, number: int) -> str:
+    """What stands below a directive."""
+    if "error" in block:
+        return f"\n**FAILED**\n{_fenced('', block['error']['message'])}"
+    result = block["result"]
+    if "data" not in result:
+        return _fenced("", _as_futhark(result["text"]))
+    folder.mkdir(exist_ok=True)
+    file = folder / f"{number}.{_ENDINGS[result['media']]}"
+    file.write_bytes(base64.b64decode(result["data"]))
+    return f"![]({folder.name}/{file.name})\n"
+
+
+def _as_futhark(text: str) -> str:
+    """Write floats below 0.1, and those of at least 10^7, with an exponent, as Futhark does."""
+    return _FLOAT.sub(_with_exponent, text)
+
+
+def _with_exponent(found: re.Match[str]) -> str:
+    if found[0][0] == '"':
+        return found[0]
+    number = Decimal(found[0])
+    if not number or -1 <= number.adjusted() < 7:
+        shown = f"{number:f}"
+        return shown if "." in shown else f"{shown}.0"
+    _, digits, _ = number.normalize().as_tuple()
+    first, *rest = map(str, digits)
+    sign = "-" if number < 0 else ""
+    return f"{sign}{first}.{''.join(rest) or '0'}e{number.adjusted()}"
 
 
 def _fenced(language: str, text: str) -> str:
     fence = "```"
     while fence in text:
         fence += "`"
-    return f"{fence}{language}\n{text}\n{fence}"
+    return f"{fence}{language}\n{text}\n{fence}\n"

@@ -301,6 +301,136 @@ def test_pages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == ""
 
 
+NOTEBOOK = """
+-- # A page
+--
+-- of text.
+def a = 1i64
+
+-- Text behind code,
+-- and code behind it.
+
+def b = 2i64
+
+
+-- Text before a directive.
+
+-- > (a, 0.05, 0.1, 1e7, 1234567.5, -1e-8, 0.0, -0.0, "0.05f64")
+
+-- Text behind it.
+
+-- > b
+
+-- > (a, b)
+
+-- ==
+-- entry: both
+-- input { 1i64 }
+--
+-- output { 2i64 }
+-- ==
+-- entry: both
+
+-- ==
+-- entry: both
+entry both (x: i64) =
+  -- In code.
+  x + 1
+-- Text at once.
+
+-- More.
+-- > c
+"""
+PAGE = """
+# A page
+
+of text.
+
+```futhark
+def a = 1i64
+```
+
+Text behind code,
+and code behind it.
+
+```futhark
+def b = 2i64
+```
+
+Text before a directive.
+
+
+```
+> (a, 0.05, 0.1, 1e7, 1234567.5, -1e-8, 0.0, -0.0, "0.05f64")
+```
+
+```
+(1i64, 5.0e-2f64, 0.1f64, 1.0e7f64, 1234567.5f64, -1.0e-8f64, 0.0f64, -0.0f64, "0.05f64")
+```
+
+
+Text behind it.
+
+
+```
+> b
+```
+
+```
+2i64
+```
+
+
+```
+> (a, b)
+```
+
+```
+(1i64, 2i64)
+```
+
+
+```futhark
+-- ==
+-- entry: both
+-- input { 1i64 }
+--\x20
+-- output { 2i64 }
+-- ==
+-- entry: both
+```
+
+
+```futhark
+-- ==
+-- entry: both
+```
+
+```futhark
+entry both (x: i64) =
+  -- In code.
+  x + 1
+```
+
+Text at once.
+
+
+More.
+> c
+"""
+
+
+def test_a_page_in_markdown_is_what_futhark_makes_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "page.fut"
+    for more in ("", "\n", "def c = 3i64\n"):
+        path.write_text(NOTEBOOK + more)
+        assert (
+            main(["literate", str(path), "--backend", "ref", "--to", str(tmp_path / "p.md")]) == 0
+        )
+        end = "\n```futhark\ndef c = 3i64\n```\n" if more.strip() else more
+        assert (tmp_path / "p.md").read_text() == PAGE + end
+
+
 def test_results_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     path = tmp_path / "w.fut"
