@@ -146,7 +146,7 @@ def _in_tests(lines: Sequence[str]) -> Iterator[tuple[int | None, str]]:
 
 
 def _result(block: Block, folder: Path, number: int) -> str:
-    """What stands below a directive."""
+    """Return what stands below a directive."""
     if "error" in block:
         return f"\n**FAILED**\n{_fenced('', block['error']['message'])}"
     result = block["result"]

@@ -50,8 +50,7 @@ entry main [n] (xs: [n]T) = (map (made >-> told) xs, map told (reverse (map made
 def numbers(prim: Prim) -> np.ndarray[Any, Any]:
     """Return them, each with either sign; the last of each sign is no number."""
     infinite = INFINITE[prim]
-    least = infinite & -infinite
-    """The least number that is not subnormal."""
+    least = infinite & -infinite  # that is not subnormal
     quiet = infinite + least // 2
     some = [0, 1, least - 1, least, infinite // 2, infinite - 1, infinite]
     some += [quiet, quiet + 1, infinite + least - 1]
