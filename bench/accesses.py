@@ -40,7 +40,7 @@ PROGRAMS: dict[str, tuple[str, dict[str, int]]] = {
     "sum": ("entry main [n] (xs: [n]f32): f32 = f32.sum xs", {"n": 20_000}),
 }
 VERSIONS = {"outer only": 0, "all": 1 << 40}
-"""What the thresholds are: how much is enough for the outer parallelism alone."""
+"""Thresholds: the least amount of outer parallelism that suffices alone."""
 
 
 def observed(source: str, sizes: dict[str, int], threshold: int) -> AccessesAnswer:

@@ -69,7 +69,7 @@ def beside(seeds: range, futhark: str, generator: str) -> dict[tuple[str, str], 
 
 
 def compared(sanitized: bool, futhark: str = "") -> str:
-    """What the reference is compared with, in the record."""
+    """Return the name, in the record, of what the reference is compared with."""
     return "Futhark" if futhark else "stages, C, sanitised C" if sanitized else "stages, C"
 
 

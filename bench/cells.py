@@ -1,4 +1,4 @@
-"""What is open of where arrays lie: questions that the check of memory neither proves nor refutes.
+"""Count the questions of the memory check that it proves and those that it leaves open.
 
     python -m bench.cells [FOLDER ..]
 
@@ -28,12 +28,12 @@ from compiler.ir.memory import check
 
 @dataclass(slots=True)
 class Count:
-    """Of one program or several."""
+    """Counts of one program or several."""
 
     programs: int = 0
     proved: int = 0
     whole: int = 0
-    """Of what was proved, what is whatever wraps around."""
+    """Proved questions that hold with any wrap-around."""
     open: int = 0
     refuted: int = 0
     seconds: float = 0.0
@@ -51,7 +51,10 @@ class Count:
 
 
 def of_program(source: str, options: Options) -> Count:
-    """What is open of one program for one target. Raises CompileError for one that is refused."""
+    """Count the questions of one program for one target.
+
+    Raises CompileError for one that is refused.
+    """
     work, count, start = Compilation(source, options), Count(1), time.process_time()
     for stage in MEMORY_STAGES:
         work.result(stage)

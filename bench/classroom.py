@@ -61,7 +61,7 @@ EDIT: list[dict[str, Any]] = [
     {"op": "places"},
     *({"op": "lifetimes", "stage": stage, "values": {}} for stage in MEMORY_STAGES),
 ]
-"""What the page asks about a text as it is first arranged."""
+"""Requests of the page about a text as it is first arranged."""
 TOO_LONG = 120.0
 CLASS, HOSTILE = "127.0.0.1", "127.0.0.2"
 MANY = 100
@@ -88,12 +88,12 @@ class Sample:
 
 @dataclass(slots=True)
 class Record:
-    """What happened in one part."""
+    """The observations of one part."""
 
     samples: list[Sample] = field(default_factory=list)
     hostile: dict[str, int] = field(default_factory=dict)
     told_place: int = 0
-    """Of how many edits and runs the place in the queue was told."""
+    """The number of edits and runs that were told a place in the queue."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -111,7 +111,7 @@ class Browser:
         self.first = 0.0
         """Seconds until the first part of the last streamed answer."""
         self.places = 0
-        """How often it was told its place in the queue."""
+        """The number of times that it was told its place in the queue."""
 
     def ask(self, method: str, path: str, body: Any = None, stream: bool = False) -> str:
         """The whole answer's outcome: `ok`, or what kind of refusal or error it is."""
@@ -147,7 +147,7 @@ class Browser:
 
 
 def runs_theirs(number: int) -> bool:
-    """Whether this pupil also runs the program: one of three, of each size."""
+    """Return True if this pupil also runs the program: one of three, of each size."""
     return number % 3 == (number // 3) % 3
 
 

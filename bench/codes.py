@@ -1,4 +1,4 @@
-"""How many pairs of accesses of real codes are told apart, all of which are.
+"""Count the pairs of accesses of real codes that are proved disjoint; all pairs are.
 
     python -m bench.codes
 

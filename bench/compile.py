@@ -1,4 +1,4 @@
-"""How long compiling takes in a warm process, stage by stage, and how it grows with the program.
+"""Measure compile time in a warm process, by stage and by size of the program.
 
 python -m bench.compile
 """

@@ -1,4 +1,4 @@
-"""What public programs compute: their own tests, and results beside Futhark's.
+"""Compare the results of public programs with their own tests and with Futhark's results.
 
     python -m bench.computed FOLDER [--kind tests|beside] [--every N] [--seconds N]
 
@@ -82,7 +82,7 @@ def _compiled(path: Path, binary: Path, seconds: float) -> str:
 
 
 def _entry(asked: OfProgram, name: str, binary: Path, seconds: float) -> str:
-    """What comparing an entry point came to."""
+    """Compare an entry point on random inputs; return the outcome."""
     try:
         outside = api.outside(asked, name)
         if not all(map(_plain, (*outside.params, *outside.results))):
@@ -109,7 +109,7 @@ def _plain(of: Type) -> bool:
 
 
 def _once(asked: OfProgram, name: str, inputs: list[Value], binary: Path, seconds: float) -> str:
-    """What comparing one run came to."""
+    """Compare one run with Futhark's; return the outcome."""
     command = [str(binary), "-e", name, "-b"]
     try:
         done = subprocess.run(
@@ -148,7 +148,10 @@ def tests(path: Path, seconds: float) -> dict[str, str]:
 
 
 def _told(case: Mapping[str, Any]) -> str:
-    """What became of a test; one whose file of values is not there, or that we refuse, is left."""
+    """Return the outcome of a test.
+
+    Without its file of values, or refused, it is `not compared`.
+    """
     if case["outcome"] != "failed":
         return str(case["outcome"])
     left = case.get("error", {}).get("kind") in ("usage", "limitation")
@@ -198,7 +201,7 @@ def measuring(
 
 
 def _outcomes(path: Path, seconds: float) -> dict[str, str]:
-    """What the tests or comparisons of one program came to, in a process of its own."""
+    """Run the tests or comparisons of a program in a process of its own; return their outcomes."""
     command = [sys.executable, "-m", "bench.computed", str(path), "--seconds", f"{seconds:g}"]
     try:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What gradients cost: time, memory and compile time, beside Futhark's own, and how they grow.
+"""Measure gradients: time, memory and compile time, beside Futhark's own, and their growth.
 
     python -m bench.derivatives --benchmarks FOLDER     ADBench of futhark-benchmarks, and two more
     python -m bench.derivatives --growth                compile time and tapes
@@ -123,7 +123,7 @@ ENTRIES = ("calculate_objective", "calculate_jacobian")
 
 
 def measured(subject: Subject, folder: Path, scratch: Path) -> dict[str, Any]:
-    """What a program's gradient costs, here and by Futhark."""
+    """Measure a program's gradient, here and by Futhark."""
     path = folder / subject.path
     if subject.source:
         path = scratch / f"{subject.name}.fut"

@@ -98,7 +98,7 @@ def moved(values: list[Any]) -> int:
 
 
 def results(toolkit: Toolkit) -> dict[str, str]:
-    """Whether each program gives what the interpreter does, "" if so; also by a look-back."""
+    """Compare each program with the interpreter, look-back scans too; "" where they agree."""
     found = {}
     for name, (source, sizes) in accesses.PROGRAMS.items():
         args = given(source, sizes)
@@ -119,7 +119,7 @@ def results(toolkit: Toolkit) -> dict[str, str]:
 def times(
     toolkit: Toolkit, large: dict[str, dict[str, int]], copied: int, futhark: bool
 ) -> dict[str, Any]:
-    """Of each program the median of its runs, and inputs and results by it over a plain copy's."""
+    """Return each program's median time, and its bandwidth relative to a plain copy's."""
     found: dict[str, Any] = {}
     copy = 0.0
     for name, source, sizes in (
@@ -159,7 +159,7 @@ def graphs(toolkit: Toolkit) -> dict[str, Any]:
 
 
 def subnormals(toolkit: Toolkit) -> str:
-    """Whether numbers below the normal ones stay, "" if so."""
+    """Return "" if subnormal numbers are kept, else what becomes of them."""
     xs = np.array([1e-38, 3e-39, 1e-45, -2e-40], np.float32)
     (ys,) = run_cuda(code_of(HALVES), "main", [xs], toolkit=toolkit).values
     return "" if np.array_equal(ys, xs * np.float32(0.5)) else f"halves of {xs} are {ys}"
@@ -250,7 +250,7 @@ def works(toolkit: Toolkit) -> float:
 def drills(
     toolkit: Toolkit, too_many: int, workers: Callable[[], Executor], seconds: float = 3.0
 ) -> dict[str, Any]:
-    """What is said of a kernel without end and of too large an array, and how soon all is well."""
+    """Provoke a kernel without end and too large an array; return messages and times to recover."""
     found: dict[str, Any] = {"before_s": works(toolkit)}
     for name, source, args, limit in (
         ("hang", ENDLESS, [np.arange(1000, dtype=np.int32)], seconds),

@@ -29,7 +29,7 @@ SMALL = 1000
 
 
 def arrays(toolkit: Toolkit) -> dict[str, Any]:
-    """What is wrong with each kind of array, "" if nothing is, and microseconds of a call."""
+    """Return the defect of each kind of array, "" if none, and the microseconds of a call."""
     cupy = importlib.import_module("cupy")
     program = stridescope.compile(SOURCE)
     program._toolkit = toolkit
@@ -50,7 +50,7 @@ def _tried(
 
 
 def _microseconds(call: Callable[[Any], Any], cupy: Any) -> float:
-    """What a call takes the host, while the device does nothing else."""
+    """Return the microseconds of host time of a call, while the device is idle."""
     xs = cupy.ones(SMALL, "f4")
     for _ in range(10):
         call(xs)

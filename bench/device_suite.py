@@ -53,7 +53,7 @@ WAYS: dict[str, tuple[int | None, How]] = {
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What a program became: our texts by version, Futhark's binary, what went wrong."""
+    """A prepared program: our texts by version, Futhark's binary, problems."""
 
     texts: dict[str, str] = field(default_factory=dict)
     binary: Path | None = None

@@ -1,4 +1,4 @@
-"""How fast `check` answers after a key: in a small program, a long one, and ones of many files.
+"""Measure the time of `check` after a key: in a small program, a long one, one of many files.
 
     python -m bench.edits
 

@@ -133,7 +133,7 @@ def entry_of(name: str) -> str:
 
 
 def inputs_of(name: str) -> tuple[str, Values]:
-    """What an example is measured on, in words and as values; else its own largest data set."""
+    """Return an example's inputs in words and as values; without such, its largest data set."""
     if name in INPUTS:
         words, make = INPUTS[name]
         return words, make(np.random.default_rng(1))
@@ -147,5 +147,5 @@ def inputs_of(name: str) -> tuple[str, Values]:
 
 
 def elements(values: Values) -> int:
-    """How many numbers that is."""
+    """Return the number of scalars in values."""
     return sum(int(np.asarray(v).size) for v in values)

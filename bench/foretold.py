@@ -92,7 +92,7 @@ def rows(suite: Path, only: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def summary(ratios: list[float]) -> dict[str, float]:
-    """How far off times are: parts of programs within factors, the mean factor, the largest."""
+    """Summarise errors of times: shares of programs within factors, the mean and largest factor."""
     off = [max(one, 1 / one) for one in ratios]
     within = {f"within {most}": sum(one <= most for one in off) / len(off) for most in (1.3, 2)}
     return {"programs": len(off), **within, "mean": geometric_mean(off), "largest": max(off)}

@@ -39,7 +39,7 @@ def run(kind: str, first: int, count: int, jobs: int) -> Report:
 
 
 def show(kind: str, case: int) -> None:
-    """What a case sends, and what came back."""
+    """Print the input of a case and its outcome."""
     rng = seeded(kind, case)
     made = {
         "check": generate.source,

@@ -1,4 +1,4 @@
-"""How compiling and the panes grow with a program: statements, parts, fields, functions, loops.
+"""Measure compile time and the panes' time as a program grows, by families of programs.
 
     python -m bench.growth [FAMILY ..]
 
@@ -39,9 +39,9 @@ QUESTIONS = (
     "certificate",
     "tuning",
 )
-"""What the page asks of a program that is compiled."""
+"""Requests of the page about a compiled program."""
 VERIFIED = "cells"
-"""Whether arrays lie right, asked after each stage with memory, as under `--verify`."""
+"""The memory check after each stage with memory, as under `--verify`."""
 TIMES = (*(stage.id for stage in STAGES), *QUESTIONS, VERIFIED)
 
 

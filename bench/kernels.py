@@ -64,14 +64,14 @@ VERSIONS = {
 
 CHECKS = {"kernels": kernels.check, "text": kernels.check_text, "c": kernels.check_c}
 SHOWN = {"kernels": "kernel IR", "text": "CUDA's text", "c": "heap, C"}
-"""What a program is compared with, in the record."""
+"""Names, in the record, of what a program is compared with."""
 KNOWN = ("agrees", "fails", "refused", "late")
 BATCH = 5
 """Programs at once."""
 
 
 def outcome(made: Generated, version: str, how: str) -> str:
-    """Of one program: `agrees`, `fails`, `refused`, `late`, or what is wrong."""
+    """Check one program: `agrees`, `fails`, `refused`, `late`, or the defect."""
     check = CHECKS[how]
     try:
         fails = within(SECONDS, partial(check, made, version))
@@ -85,7 +85,7 @@ def outcome(made: Generated, version: str, how: str) -> str:
 
 
 def batch(item: tuple[str, range], hows: Sequence[str]) -> dict[tuple[str, str], Row]:
-    """What becomes of some programs of a generator, in the versions of VERSIONS."""
+    """Check some programs of a generator in the versions of VERSIONS."""
     name, seeds = item
     found = {(name, SHOWN[how]): Row([(seeds.start, seeds.stop)]) for how in hows}
     for seed in seeds:

@@ -1,4 +1,4 @@
-"""Which programs of folders take longest to compile, next to Futhark's own compiler.
+"""List the programs of folders that take longest to compile, next to Futhark's own compiler.
 
     python -m bench.large FOLDER        what was saved of other folders is kept
     python -m bench.large FOLDER ours   Futhark's compiler is left out
@@ -60,7 +60,7 @@ def _cpu_ms(source: str, options: Options) -> float:
 
 
 def measured(path: Path, futhark: bool = True) -> dict[str, Any]:
-    """What a process of its own tells of a program, and of a slow one how long Futhark takes."""
+    """Measure a program in a process of its own, and the slow ones by Futhark as well."""
     context = get_context("fork")
     answers, answer = context.Pipe(duplex=False)
     process = context.Process(target=_tell, args=(path, answer))
@@ -87,7 +87,7 @@ def _tell(path: Path, answer: Connection) -> None:
 
 
 def summary(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """What the programs of a folder have in common, and each that takes more than the goal."""
+    """Summarise the programs of a folder, and list those that take more than the goal."""
     times = {name: one["total_ms"] for name, one in found.items() if "total_ms" in one}
     above = sorted((name for name, ms in times.items() if ms > GOAL), key=lambda n: -times[n])
     return {

@@ -1,4 +1,4 @@
-"""What a figure was measured on, and where figures are kept."""
+"""Describe the machine and commit of a measurement, and save figures."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def describe() -> dict[str, Any]:
 
 
 def processor_seconds(pid: int) -> float:
-    """What a process and its descendants have used so far, but for what nobody has waited for."""
+    """Return CPU seconds of a process and its descendants, without children not waited for."""
     stats: dict[int, tuple[int, float]] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""What kernels of programs take of a GPU, without one: `python -m bench.machine_code FILE..`.
+"""Report the use of a GPU by kernels, without one: `python -m bench.machine_code FILE..`.
 
 Each program is compiled to machine code for a GPU. A line says how many kernels it has, the most
 registers of a thread, what is spilled, and which launches have work for one thread only. A program
@@ -42,7 +42,7 @@ def alone(prog: imp.ImpProg) -> Iterator[tuple[str, bool]]:
 
 
 def line(path: Path) -> str:
-    """What is said of a program."""
+    """Return the line about a program."""
     try:
         program = read_program(path)
         options = Options(target="cuda", files=tuple(program.files.items()), main=program.main)

@@ -59,7 +59,7 @@ def one_batch(number: int, found: Sequence[Path], command: str) -> list[Result]:
 def batches(
     numbers: Sequence[int], found: Sequence[Path], command: str
 ) -> Iterator[tuple[int, list[Result]]]:
-    """What becomes of batches, each in a process that may end."""
+    """Yield the results of batches, each run in a process that may crash."""
     work = partial(one_batch, found=found, command=command)
     left = list(numbers)
     while left:
@@ -80,7 +80,7 @@ def batches(
 
 
 def explained(says: str, known: Sequence[dict[str, str]]) -> str:
-    """Why a difference is none of ours; empty if nobody has said so."""
+    """Return the reason why a difference is no defect of ours; empty if none is recorded."""
     return next((one["why"] for one in known if re.search(one["says"], says)), "")
 
 
@@ -93,7 +93,7 @@ def read(log: Path | None) -> dict[int, dict[str, Any]]:
 
 
 def _was_run(one: dict[str, Any]) -> bool:
-    """Whether a mutant with a difference was accepted by both, and run."""
+    """Return True if a mutant with a difference was accepted by both compilers, and run."""
     says: str = one["says"]
     return one["outcome"] == "difference" and says.startswith(("c:", "cuda "))
 

@@ -1,4 +1,4 @@
-"""How far every function of the floating-point types is off, in the interpreter, C and CUDA.
+"""Measure the errors of every floating-point function, in the interpreter, C and CUDA.
 
     python -m bench.numbers [PART..]
 
@@ -65,7 +65,7 @@ def main() -> int:
 
 
 def load() -> dict[str, Any]:
-    """What was measured before."""
+    """Read the figures of earlier runs."""
     path = RESULTS / "numbers.json"
     found: dict[str, Any] = json.loads(path.read_text())["figures"] if path.exists() else {}
     return found
@@ -91,7 +91,7 @@ def on_device() -> dict[str, Any]:
 
 
 def measured(at: Prim, options: dict[str, Options], interpreter: str = "") -> dict[str, Any]:
-    """How far the results of compiled functions are off, and those of the interpreter."""
+    """Return the errors of compiled functions, and those of the interpreter."""
     source = numbers.program(at)
     codes = {
         name: plain(Compilation(source, o).result(o.target).text) for name, o in options.items()
@@ -111,7 +111,7 @@ def measured(at: Prim, options: dict[str, Options], interpreter: str = "") -> di
 
 
 def exactly(fun: Function, at: Prim, args: list[Any], right: Any) -> Off:
-    """How far the interpreter is off, by functions to as many bits as it takes."""
+    """Return the interpreter's errors, relative to functions of multiple precision."""
     cells = np.random.default_rng(1).permutation(len(right))[:EXACTLY]
     return worst(fun, at, [[float(arg[k]) for arg in args] for k in cells], right[cells])
 
@@ -158,7 +158,7 @@ def spent(code: str, entry: str, args: list[Any]) -> float:
 
 
 def cell(off: dict[str, float] | None) -> str:
-    """How far one is off, in a table."""
+    """Return a table's cell about the errors of one function."""
     if off is None:
         return "-"
     other = f", {off['other']:.0f} of another kind" if off["other"] else ""
@@ -179,7 +179,7 @@ def table(at: Prim, found: dict[str, Any]) -> str:
 
 
 def costs(found: dict[str, Any]) -> str:
-    """What the switch saves."""
+    """Return the table of times with and without the switch."""
     lines = ["| function | usual, ns | `--fast-functions`, ns |", "| --- | --- | --- |"]
     lines += [f"| `{name}` | {usual} | {fast} |" for name, (usual, fast) in found.items()]
     return "\n".join(lines)

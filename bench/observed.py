@@ -38,7 +38,7 @@ KNOWN = ("agrees", "fails as it should", "late", "refused", "not compared")
 
 
 def outcome(asked: OfProgram, case: Trial, manner: cases.Manner, version: str) -> str:
-    """What becomes of a test in one version: one of KNOWN, or what is wrong."""
+    """Check a test in one version: one of KNOWN, or the defect."""
     try:
         args = cases.prepared(asked, case, manner)
         expected = None if case.error else cases.expectation(asked, case, args, manner)
@@ -67,7 +67,7 @@ def outcome(asked: OfProgram, case: Trial, manner: cases.Manner, version: str) -
 
 
 def program(path: Path, versions: list[str]) -> list[tuple[str, str]]:
-    """What becomes of the tests of a program."""
+    """Check the tests of a program; return the outcome of each."""
     try:
         read = read_program(path)
         spec = cases.spec(read.source)

@@ -1,4 +1,4 @@
-"""How soon the page is there, and how soon it answers: in chromium, against the real server.
+"""Measure the latency of the page in chromium, with the real server.
 
     python -m bench.page [--remark "what the machine did beside this"]
 
@@ -75,7 +75,7 @@ def visit(browser: Browser) -> Iterator[tuple[BrowserContext, Page]]:
 
 
 def first_visit(browser: Browser, port: int) -> dict[str, float]:
-    """What a first visit transfers, in kB, and when its picture stands, in ms."""
+    """Measure a first visit: kB transferred, and ms until its picture stands."""
     with visit(browser) as (context, page):
         kinds: dict[str, str] = {}
         transferred = {"files": 0.0, "data": 0.0}
@@ -133,7 +133,7 @@ def after_key(page: Page, what: str, keys: str) -> float:
 
 
 def answers(page: Page) -> dict[str, list[float]]:
-    """How long errors and stages take after a key, in ms."""
+    """Measure the ms until errors and stages appear after a key."""
     put(page, program_of(SMALL))
     found: dict[str, list[float]] = {"stage": [], "error": [], "error, typing": []}
     for _ in range(KEYS):

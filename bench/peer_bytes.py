@@ -71,7 +71,7 @@ MORE = {"filter": "entry main [n] (xs: [n]i32): []i32 = filter (> 0) xs"}
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """What kernels, or one of them, fetched and wrote, in so many launches."""
+    """Bytes that kernels, or one of them, fetched and wrote, and the number of launches."""
 
     launches: int
     fetched: int
@@ -100,7 +100,7 @@ NOTHING = Bytes(0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How ours are compiled: scans in one pass; checks that a program drops are made.
+    """Options of our compiler: scans in one pass; checks that a program drops are made.
 
     `fma`: a product and the sum that it goes into round once.
     """
@@ -285,7 +285,7 @@ def table(name: str) -> list[str]:
 
 
 class Saved:
-    """What is saved, program by program; `keeps` what was saved before of others."""
+    """Figures saved program by program; `keeps` those of other programs, saved before."""
 
     def __init__(self, name: str, command: str, keeps: bool) -> None:
         self.name, self.command = name, command
@@ -295,7 +295,7 @@ class Saved:
         self.counted: dict[str, str] = old.get("counted", {})
 
     def add(self, program: str, found: Any) -> None:
-        """What a program came to, or why it came to nothing."""
+        """Add the figures of a program, or the reason why it has none."""
         told = machine.describe()
         self.figures[program] = found
         self.counted[program] = f"{told['date']} {told['commit']}"
@@ -358,7 +358,7 @@ def _tell(asked: argparse.Namespace, folder: Path) -> None:
 
 
 def _command(asked: argparse.Namespace) -> list[str]:
-    """How all figures are made again, wherever the programs lie."""
+    """Return the command that makes all figures again, wherever the programs lie."""
     suite = ["--suite", asked.suite.resolve().name] if asked.suite else []
     how = ["--look-back"] * asked.look_back + ["--checked"] * asked.checked
     return ["python", "-m", "bench.peer_bytes", *suite, *how, "--save", asked.save]

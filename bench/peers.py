@@ -46,7 +46,7 @@ from compiler.testing.compare import same
 HERE = Path(__file__).parent / "peer"
 ROUNDS = 3
 SECONDS = 0.05
-"""Of the runs of one contestant in one round."""
+"""Time for the runs of one contestant in one round."""
 LIMIT = 120.0
 """Seconds for the first run of one."""
 KEY = "{name} ({threads})"
@@ -54,7 +54,7 @@ KEY = "{name} ({threads})"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What is measured: a program with its inputs, and the task that it is, if it is one."""
+    """The subject of a measurement: a program with its inputs, and its task, if it has one."""
 
     work: Work
     task: Task | None = None
@@ -182,7 +182,7 @@ class Rivals:
         return float(answer["ms"])
 
     def results(self, name: str) -> list[Value]:
-        """What a rival has given in its first run."""
+        """Return the results of a rival's first run."""
         file = np.load(self.folder / f"{name}.npz")
         return [file[f"arr_{k}"] for k in range(len(file.files))]
 

@@ -1,4 +1,4 @@
-"""How many pairs of LMADs are decided, how fast, and that no verdict is wrong.
+"""Measure the prover: share of LMAD pairs decided, speed, and soundness of the verdicts.
 
     python -m bench.prove --pairs 20000
 

@@ -47,7 +47,7 @@ def measure(folder: Path, listed: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _told(path: Path) -> str:
-    """Why a program is refused; empty if it is not."""
+    """Return the reason why a program is refused; empty if it is not."""
     if not path.is_file():
         raise SystemExit(f"{path} is not there: `python -m bench.public --help` says what is.")
     os.chdir(path.parent)

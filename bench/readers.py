@@ -133,7 +133,7 @@ def every_form(
 
 
 def beside(port: int, server: int, what: str) -> dict[str, Any]:
-    """What somebody waits for the front page beside another process, and the server's memory."""
+    """Measure the front page's latency beside another process, and the server's memory."""
     with multiprocessing.get_context("spawn").Pool(1) as others:
         done = others.apply_async(attack, (port, what, ATTACK_SECONDS))
         time.sleep(2.0)  # until it has started

@@ -26,7 +26,7 @@ from testing.record import Row, Rows, Subject, add, load
 FILE = RESULTS / "campaign.json"
 CACHE_BYTES = 50_000_000
 Work = Callable[[Any], dict[tuple[str, str], Row]]
-"""What is found at an item, by generator and by what it was compared with."""
+"""A function from an item to rows, by generator and by what it was compared with."""
 
 
 def prepare() -> None:
@@ -76,7 +76,7 @@ def run(work: Work, items: list[Any], at: str, path: Path | None, jobs: int = 1)
 
 
 def _command() -> str:
-    """What was called, as one calls it."""
+    """Return the command line of this process, as a user types it."""
     return " ".join([f"bench.{Path(sys.argv[0]).stem}", *sys.argv[1:]])
 
 
@@ -87,9 +87,9 @@ class _Timed:
         self.work = work
 
     def __call__(self, item: Any) -> dict[tuple[str, str], Row]:
-        """What is found, with the milliseconds of a processor that it took, shared by the rows.
+        """Do the work and count its CPU milliseconds, shared by the rows.
 
-        Those of compilers are among them, those of C's runs are not.
+        Includes the CPU time of compilers, but not of runs of C.
         """
         start = _processor_ms()
         found = self.work(item)
@@ -109,7 +109,7 @@ def _processor_ms() -> float:
 
 
 def summary(found: Rows) -> str:
-    """What was found in one line."""
+    """Summarise rows in one line."""
     counts = [row.counts for row in found.values()]
     said = [
         f"{sum(c[name] for c in counts)} {name}"

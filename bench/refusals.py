@@ -1,4 +1,4 @@
-"""How many refusals to build an array in its place, for cells that may meet, are justified.
+"""Count how many refusals to build in place, for cells that may meet, are justified.
 
     python -m bench.refusals [NAME ..]
 

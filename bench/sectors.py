@@ -155,7 +155,7 @@ PROGRAMS: Programs = {**_maps(), **_rows(), **_moved(), **_windows(), **_written
 
 
 def observed(name: str) -> int:
-    """What the observer counts; accesses at once are left out, which a device may make again."""
+    """Count sectors by the observer, without atomic accesses, which a device may repeat."""
     source, sizes = PROGRAMS[name]
     args = device.given(source, sizes)
     seen = device_process.observe(device.code_of(source), "main", args, SECONDS)
@@ -164,7 +164,7 @@ def observed(name: str) -> int:
 
 
 def profiled(name: str) -> int:
-    """What a device counts of the same loads and stores."""
+    """Count sectors of the same loads and stores by a device's profiler."""
     own = (sys.executable, "-m", "bench.sectors", "--inside", name)
     command = ("ncu", "--csv", "--metrics", ",".join(device.METRICS), *own)
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""What short-circuiting and merging save: time, copies, allocations, memory.
+"""Measure the effect of short-circuiting and merging: time, copies, allocations, memory.
 
     python -m bench.short_circuit [NAME ..]
 
@@ -30,7 +30,7 @@ WITHOUT = frozenset(("shortcircuit", "merge"))
 ROUNDS = 5
 MOST_RUNS = 20
 BATCH_MS = 300.0
-"""How long one batch of runs of one program takes, about."""
+"""Approximate duration of one batch of runs of one program."""
 MB = 1e6
 
 

@@ -39,7 +39,7 @@ PAUSE = 0.2
 SMALL = {"CACHE_MB": 8, "RESULTS_MB": 8, "RENDERED_MB": 4, "LECTURES": 20, "LINKS_MB": 64}
 """Bounds that are reached soon."""
 WHOLE = [{"op": "check"}, {"op": "show"}]
-"""What is asked about a text: all stages with all lines."""
+"""Requests about a text: all stages with all lines."""
 GOAL = 10.0
 """Percent that memory may grow by, in the second half of the time."""
 
@@ -75,7 +75,7 @@ class Soak:
 
 
 def edits(soak: Soak, number: int) -> None:
-    """What the page asks about a text."""
+    """Send the requests of the page about a text."""
     source = f"{program_of((10, 30, 100)[number % 3])}-- {random.random()}\n"
     soak.ask("POST", "/api/batch", {"source": source, "options": {}, "requests": WHOLE})
 
@@ -97,7 +97,7 @@ def links(soak: Soak, number: int) -> None:
 
 
 def older_links(soak: Soak, number: int) -> None:
-    """What was made before, of which some was dropped."""
+    """Read a link that was made before, and may have been dropped."""
     if soak.links:
         name = random.choice(soak.links)
         soak.ask("GET", list(FORMS.values())[number % len(FORMS)].format(name))

@@ -29,9 +29,9 @@ ROOT = Path(__file__).parent.parent
 FOLDERS = "compiler", "app"
 LEAST_CLASSES, MOST_ATTRIBUTES, STARTS = 4, 12, 5
 NODES = "nodes scalar_nodes ast decs typed types syntax terms".split()
-"""What files are called that declare the nodes of a language."""
+"""Names of files that declare the nodes of a language."""
 ENGINES = "printer", "parser", "verify", "verifier", "walk"
-"""What files are called that print, read, check or go through the programs of a language."""
+"""Names of files that print, read, check or traverse the programs of a language."""
 
 
 @cache
@@ -168,7 +168,7 @@ def cpu(*command: str) -> float:
 
 
 def counted() -> dict[str, float]:
-    """What is counted in the texts, by what it is."""
+    """Return the counts of the source texts, by name."""
     return {
         "lines of compiler/ and app/": lines(),
         "files of compiler/ and app/": len(files()),

@@ -1,4 +1,4 @@
-"""Writes `docs/figures.md` from what the other benchmarks left in `bench/results`.
+"""Write `docs/figures.md` from the files of the other benchmarks in `bench/results`.
 
 python -m bench.table
 """
@@ -18,9 +18,9 @@ from testing.fuzz import KINDS
 
 HEAD = """# Figures
 
-Measured, not estimated: each table names its machine and its command, and `bench/results/` has the
-raw numbers. `python -m bench.table` writes this page; what is slower than what it is compared with,
-by more than 3 %, or misses its goal, it names under the table.
+Look up measured times and sizes. Each table names its machine and its command, and `bench/results/`
+has the raw numbers. `python -m bench.table` writes this page. Under a table it names each entry
+that is slower than its rival by more than 3 %, or misses its goal.
 """
 
 
@@ -102,7 +102,7 @@ def _median(values: list[float]) -> float:
 
 
 def prove_part(data: dict[str, Any]) -> str:
-    """What the prover decides."""
+    """Write the part about the prover on random pairs."""
     f = data["figures"]
     families = {name: r for name, r in f.items() if name not in ("known", "constant")}
     body = [
@@ -142,7 +142,7 @@ facts; the others are refused. Certificates offered for a pair that does meet:
 
 
 def codes_part(data: dict[str, Any]) -> str:
-    """What the prover decides of real codes."""
+    """Write the part about the prover on pairs of real codes."""
     f = data["figures"]
     return f"""
 ## Proving that accesses of real codes never meet
@@ -198,7 +198,7 @@ Attempts to build arrays in place, by outcome (the conditions are those of the t
 
 
 def _differences(data: dict[str, Any]) -> str:
-    """What was found, with what became of it by the notes of the file."""
+    """Write the differences found, with the explanations in the file's notes."""
     notes = data["figures"].get("notes", {})
     lines = [
         f"| {generator} {seed} | {commit} | {where} | {notes.get(f'{generator} {seed}', 'open')} |"
@@ -212,7 +212,7 @@ def _differences(data: dict[str, Any]) -> str:
 
 
 def _attempts(data: dict[str, Any]) -> str:
-    """How attempts to build in place ended, of the programs in which they were counted."""
+    """Write the table of attempts to build in place, by outcome, where these were counted."""
     total = sum((row.counts for row in record.rows(data).values()), Counter[str]())
     kinds: dict[str, dict[str, int]] = {kind: {} for kind in ATTEMPTS}
     for name, n in total.items():
@@ -247,7 +247,7 @@ accepts {f["accepted_elsewhere"]} of them.
 
 
 def walls_part(data: dict[str, Any]) -> str:
-    """What walls cost."""
+    """Write the part about the cost of the sandbox."""
     f = data["figures"]
     kinds = list(f["first_ms"])
     body = [[f"{name}, warm", *by_kind.values()] for name, by_kind in f["warm_ms"].items()]
@@ -364,7 +364,7 @@ folders `lib`, are left out. Load: processes that wanted a core in the last 15 m
 
 
 def short_circuit_part(data: dict[str, Any]) -> str:
-    """What building in place and merging blocks save."""
+    """Write the part about building in place and merging blocks."""
     figures = data["figures"]
     times = [
         [
@@ -431,7 +431,7 @@ def _change(row: dict[str, Any], key: str) -> str:
 
 
 def fuzz_part(kinds: list[dict[str, Any]]) -> str:
-    """What came of bad input."""
+    """Write the part about bad input."""
     body = []
     for data in kinds:
         f = data["figures"]
@@ -454,7 +454,7 @@ machine, or by what it computed, where it says so.
 
 
 def classroom_part(data: dict[str, Any]) -> str:
-    """How long a class waits."""
+    """Write the part about the waits of a class."""
     f = data["figures"]
     body = []
     for name, found in f["parts"].items():
@@ -526,7 +526,7 @@ def _class_times(figures: dict[str, Any]) -> tuple[list[list[Any]], dict[str, fl
 
 
 def streaming_part(data: dict[str, Any]) -> str:
-    """How fast FlatPack programs go through a file, and in how much memory."""
+    """Write the part about the bandwidth and memory of FlatPack programs that read files."""
     parts, missed = [], []
     for place, found in data["figures"]["files"].items():
         size = f"{found['bytes'] / 1e9:.1f} GB, {place}"
@@ -559,7 +559,7 @@ with them. The goal is {STREAMING_GOAL} of its bandwidth.
 
 
 def flatpack_part(data: dict[str, Any]) -> str:
-    """What fusion leaves of FlatPack programs, next to NumPy."""
+    """Write the part about fusion of FlatPack programs, next to NumPy."""
     body = [
         [
             name,
@@ -594,7 +594,7 @@ STREAMING_GOAL = 0.9
 
 
 def readers_part(data: dict[str, Any]) -> str:
-    """How long the readers of a link wait."""
+    """Write the part about the waits of a link's readers."""
     f = data["figures"]
     body = [
         [name, form, one["bytes"], *one["seconds"], one["processor_ms_an_answer"]]
@@ -643,7 +643,7 @@ the memory of the web process until then, of which the goal is {f["memory_goal_m
 
 
 def soak_part(data: dict[str, Any]) -> str:
-    """Whether the memory of the web process stays what it is."""
+    """Write the part about growth of the web process's memory."""
     f = data["figures"]
     answers = sum(f["statuses"].values())
     body = [[f"{at:.0f}", mb] for at, mb in f["samples"][9::10]]
@@ -665,7 +665,7 @@ the second {f["second_quarter_mb"]} MB, and {f["most_mb"]} MB at most. The goal 
 
 
 def follow_part(data: dict[str, Any]) -> str:
-    """How soon followers have what a teacher does."""
+    """Write the part about the delay between a teacher and followers."""
     f = data["figures"]
     body = [[f"followers: {what}", *found] for what, found in f["delays_s"].items()]
     body += [[f"somebody else's compile, {what}", *found] for what, found in f["others_s"].items()]
@@ -903,7 +903,7 @@ def public_part(data: dict[str, Any]) -> str:
 
 
 def computed_part(data: dict[str, Any]) -> str:
-    """What the tests of public programs came to, and their results beside Futhark's."""
+    """Write the part about tests of public programs, and their results beside Futhark's."""
     told = {
         "tests": "Of programs with test blocks, by test",
         "beside": "Of programs without, by entry point, beside Futhark's C on random inputs",

@@ -388,7 +388,7 @@ def test_what_a_class_and_who_is_beside_it_ask_has_its_shape(
 
 
 def is_endless(body: dict[str, Any]) -> bool:
-    """Whether a request's program never ends, as it is compiled or as it runs."""
+    """Return True if a request's program never ends, in compiling or in running."""
     return str(body["source"]).startswith((endless.COMPILE, endless.RUN))
 
 

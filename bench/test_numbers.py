@@ -1,4 +1,4 @@
-"""What `bench.numbers` measures, and that the document shows it."""
+"""Test the measurements of `bench.numbers`, and that the document shows them."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def test_the_docs_have_the_table_that_is_saved(name: str) -> None:
 
 
 def counted(name: str) -> dict[str, tuple[Bytes, Bytes]]:
-    """What is saved under a name: of each program ours by default, and Futhark's."""
+    """Return the figures saved under a name: of each program ours by default, and Futhark's."""
     saved = json.loads((machine.RESULTS / f"{name}.json").read_text())["figures"]
     kernels = {one: peer_bytes.kernels_of(f) for one, f in saved.items() if isinstance(f, dict)}
     return {

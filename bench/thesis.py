@@ -205,7 +205,7 @@ def _with_arguments(source: str, names: set[str]) -> str:
 
 
 def _inside(source: str, at: int) -> str:
-    """What is between the parenthesis at a place and the one that belongs to it."""
+    """Return the text between the parenthesis at a place and its partner."""
     depth = 0
     for end in range(at, len(source)):
         depth += {"(": 1, ")": -1}.get(source[end], 0)
@@ -215,7 +215,7 @@ def _inside(source: str, at: int) -> str:
 
 
 def _parts(text: str) -> list[str]:
-    """What commas outside of all brackets divide."""
+    """Split a text at commas outside of all brackets."""
     depth, parts = 0, [""]
     for char in text:
         depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(char, 0)
@@ -238,7 +238,7 @@ def compilation(folder: Path, one: Original, target: str, disabled: frozenset[st
 
 
 def attempts(work: Compilation) -> tuple[int, int]:
-    """How many arrays are built in their places, and how many are not."""
+    """Return the number of arrays built in place, and of those that are not."""
     work.result("shortcircuit")
     rules = tuple(f"shortcircuit/{rule}" for rule in ("concat", "copy", "kernel-result", "update"))
     found = [remark.kind == "applied" for remark in work.remarks() if remark.rule in rules]
@@ -246,13 +246,13 @@ def attempts(work: Compilation) -> tuple[int, int]:
 
 
 def allocations(work: Compilation) -> int:
-    """How many allocations the program has at the end."""
+    """Return the number of allocations in the final program."""
     stms = (stm for fun in work.result("merged").prog.funs for stm in all_stms(fun.body.stms))
     return sum(isinstance(stm.exp, ir.Alloc) for stm in stms)
 
 
 def theirs(folder: Path, one: Original) -> int | None:
-    """How many Futhark's has, where there is a Futhark."""
+    """Return the number of Futhark's allocations; None without Futhark."""
     if shutil.which("futhark") is None:
         return None
     source, files = updated(folder / one.path)
@@ -276,7 +276,7 @@ def recounted(folder: Path, one: Original, known: dict[str, Any]) -> dict[str, A
 
 
 def counts(folder: Path, one: Original, target: str) -> dict[str, Any]:
-    """What is counted in the texts of one program."""
+    """Return the counts for one program."""
     work = compilation(folder, one, target, frozenset())
     done, left = attempts(work)
     return {"built": done, "left": left, "allocations": allocations(work)}

@@ -60,7 +60,7 @@ def counted(texts: Sequence[str], entry: str, args: Sequence[Any], names: Sequen
 
 
 def waits(path: Path) -> Iterator[str]:
-    """What an example does with and without numbers that stay on the device."""
+    """Yield a row about an example, with and without numbers that stay on the device."""
     source = path.read_text("utf-8")
     texts = pair(source, RESIDENT.id)
     for case, args in blocks.given(path, Compilation(source).result("soa").prog):
@@ -70,7 +70,7 @@ def waits(path: Path) -> Iterator[str]:
 
 
 def graphs(path: Path) -> Iterator[str]:
-    """What an example that takes steps does with and without rounds that are captured."""
+    """Yield a row about an example that takes steps, with and without captured rounds."""
     source = path.read_text("utf-8")
     if LAST not in source:
         return
@@ -83,7 +83,7 @@ def graphs(path: Path) -> Iterator[str]:
 
 
 def numbered(path: Path) -> Iterator[str]:
-    """What an example does whose rounds have numbers, with and without capturing them."""
+    """Yield rows about an example with numbered rounds, with and without capturing them."""
     for said, args in NUMBERED.get(path.stem, {}).items():
         names = ("launch", "repeat", "allocate")
         told = counted(pair(path.read_text("utf-8"), GRAPHS.id), "main", args, names)

@@ -1,4 +1,4 @@
-"""What walls cost a run: the same requests to workers without them and with them, in turns.
+"""Measure the cost of the sandbox: the same requests to workers without it and with it, in turns.
 
     python -m bench.walls --before CHECKOUT
 

@@ -1,4 +1,4 @@
-"""How long compiling takes where most has to be proved, next to Futhark's own compiler.
+"""Measure compile time where most has to be proved, next to Futhark's own compiler.
 
     python -m bench.whole
 
@@ -61,7 +61,7 @@ def _median(values: list[float]) -> float:
 
 
 def proofs(source: str) -> dict[str, Any]:
-    """How many attempts there are, how many succeed, and how many pairs of accesses they prove."""
+    """Count attempts, those that succeed, and the pairs of accesses that they prove."""
     found = explanations.attempts(AttemptsRequest(source))["attempts"]
     pairs = [o for attempt in found for o in attempt["obligations"]]
     return {

@@ -1,1 +1,1 @@
-"""What tests and benchmarks share: random programs, ways to run and compare them. Not shipped."""
+"""Share tools between tests and benchmarks: random programs, runners, comparisons. Not shipped."""

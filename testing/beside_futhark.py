@@ -28,7 +28,7 @@ from testing.generators.storage import Generated
 from testing.outcomes import Outcome, is_limit, outcome
 
 SECONDS = 20
-"""For one run."""
+"""Time limit of one run."""
 COMPILE_SECONDS = 300
 LIMITS = {
     "Negative allocation": "Futhark makes less than nothing",
@@ -37,12 +37,14 @@ LIMITS = {
     "function arguments of wrong shape": "Futhark asks for sizes of variants that are not there",
     "shape of loop result does not match": "Futhark asks for sizes of variants that are not there",
 }
-"""How programs by Futhark 0.25.32 fail whose variants that are not chosen hold arrays of a size
-that only the chosen one has."""
+"""Failures of programs by Futhark 0.25.32, by a part of their message.
+
+Its variants that are not chosen hold arrays of a size that only the chosen one has.
+"""
 
 
 def check_batch(seeds: Sequence[int], futhark: str, generator: str) -> Report:
-    """The programs of some seeds, by the compiler at a path."""
+    """Compare the programs of some seeds with those of Futhark's compiler `futhark`, a path."""
     report = Report()
     made = [GENERATORS[generator](seed, f"p{seed}") for seed in seeds]
     with tempfile.TemporaryDirectory(prefix="futhark-") as folder:
@@ -101,7 +103,7 @@ def _accepted(made: Sequence[Generated], futhark: str, folder: Path, report: Rep
 
 
 def _called(command: list[str], source: str, binary: Path) -> str:
-    """What the compiler says of a program that it refuses."""
+    """Compile a program by Futhark; return its error message, or "" if it accepts the program."""
     path = binary.with_suffix(".fut")
     path.write_text(source, "utf-8")
     out = ["-o", str(binary)] if command[1] == "c" else ["-w"]
@@ -114,9 +116,9 @@ def _called(command: list[str], source: str, binary: Path) -> str:
 
 
 def _compared(one: Generated, prog: Prog, binary: Path) -> Counter[str]:
-    """How many runs agree, and how many go wrong there alone, by `LIMITS`.
+    """Count the runs that agree, and those that fail in Futhark alone, by `LIMITS`.
 
-    Raises Difference if one fails in one of both only, and for other results.
+    Raises Difference if a run fails on one side only, and for other results.
     """
     counts: Counter[str] = Counter()
     for args in one.inputs:
@@ -139,14 +141,14 @@ def _compared(one: Generated, prog: Prog, binary: Path) -> Counter[str]:
 
 
 def _limit(found: Outcome) -> str:
-    """Why a run by Futhark alone is none to compare with; "" if it is one."""
+    """Return the reason why a run by Futhark cannot be compared, or "" if it can."""
     if not isinstance(found, RuntimeError_):
         return ""
     return next((why for text, why in LIMITS.items() if text in found.message), "")
 
 
 def _run(binary: Path, entry: str, args: Sequence[Value]) -> list[Value]:
-    """What the compiled program gives."""
+    """Run an entry point of the compiled program. Raises RuntimeError_ if it fails."""
     done = subprocess.run(
         [str(binary), "-e", entry, "-b"], input=to_binary(args), capture_output=True,
         check=False, timeout=SECONDS,

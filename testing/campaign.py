@@ -45,14 +45,14 @@ BATCH = 20
 """Programs in a batch."""
 STATEMENTS = 6
 SHARES = (8, 8, 4, 2, 1, 1)
-"""Of programs of 1 to 6 statements, in `short`: time goes with the length."""
+"""For programs of 1 to 6 statements, in `short`: time grows with the length."""
 SECONDS = 60.0
-"""For one run in C."""
+"""Time limit of one run in C."""
 SMALL = 2000
 """Elements of input, up to which a program is also evaluated one point after the other."""
 EXTREME_SECONDS = 3.0
 EXTREME_BYTES = 1 << 28
-"""What a run may use that is likely to be refused."""
+"""Memory limit of a run in C, low enough that many of these runs are refused."""
 IR = [stage.id for stage in STAGES if stage.kind == "ir"]
 
 
@@ -88,7 +88,7 @@ SWITCHES = [name for p in PASSES for name in (p.id, *(rule.id for rule in p.swit
 
 @dataclass(frozen=True)
 class Manner:
-    """How a batch is compiled and run: without `disabled`, by the C compiler with `effort`.
+    """The settings of a batch: passes that are switched off, and the C compiler's `effort`.
 
     `verified`: with checks after every pass. `versions`: always the most parallel version of the
     code. `kernels`: in that version the text of CUDA is run as well, under the observer.
@@ -107,12 +107,12 @@ class Manner:
 
     @property
     def extreme(self) -> bool:
-        """Whether many runs are refused for what they would use."""
+        """True if many runs are refused for their use of memory or time."""
         return self.generator == "extremes"
 
     @staticmethod
     def of(batch: int, sanitized: bool = False, generator: str = "storage") -> Manner:
-        """The manner of that batch."""
+        """Return the manner of a batch, by its number."""
         rng = random.Random(f"manner {batch}")
         off: list[str] = []
         if batch % 4 == 3:
@@ -135,7 +135,7 @@ class Manner:
 
     @property
     def ways(self) -> tuple[tuple[str, runner.Settings], ...]:
-        """How C is compiled and run: as it is, and under sanitisers, or only under them."""
+        """The ways to compile and run C: as usual, and under sanitisers, or only under these."""
         plain = "c", runner.Settings(flags=(self.effort,))
         if not self.sanitized:
             return (plain,)
@@ -149,19 +149,19 @@ class Manner:
 
 @dataclass
 class Report:
-    """What was found: `differences` has (seed, where, what), `counts` everything countable."""
+    """Results: `differences` has (seed, where, what), `counts` everything countable."""
 
     differences: list[tuple[int, str, str]] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Report) -> None:
-        """Both together."""
+        """Add the results of another report."""
         self.differences += other.differences
         self.counts += other.counts
 
 
 class Difference(Exception):
-    """A stage says something else than the value semantics."""
+    """A stage gives another result than the value semantics."""
 
     def __init__(self, where: str, what: str) -> None:
         super().__init__(f"{where}: {what}")
@@ -288,7 +288,7 @@ def in_kernels(joint: Joint, made: Generated, args: list[Value], want: Outcome) 
 def in_c(
     code: str, entry: str, args: list[Value], settings: runner.Settings, seconds: float
 ) -> list[Any]:
-    """What an entry point gives in C."""
+    """Run an entry point in C and return its results."""
     return runner.run_c(code, entry, args, seconds, settings=settings).values
 
 
@@ -430,7 +430,10 @@ def accepted(
 
 
 def is_refused(made: Generated, manner: Manner, report: Report) -> bool:
-    """Whether a program is refused, or already reported as one that cannot be compiled."""
+    """Return True if a program is refused, or reported as one that cannot be compiled.
+
+    Record that.
+    """
     try:
         compiled(made.source, manner)
     except CompileError as error:
@@ -445,7 +448,7 @@ def is_refused(made: Generated, manner: Manner, report: Report) -> bool:
 
 
 def count_attempts(work: Compilation, report: Report) -> None:
-    """How often each kind of attempt ended how."""
+    """Count the attempts of short-circuiting by kind and outcome."""
     funmem = work.result("funmem").prog
     report.counts["counted programs"] += len(funmem.funs)
     for one in attempts(funmem, work.options):

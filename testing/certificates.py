@@ -61,7 +61,10 @@ def _sums(leaf: Sum, bounds: tuple[Poly, ...]) -> Iterator[Sum]:
 
 
 def accepted_changes(found: Disjoint, most: int, rng: random.Random) -> tuple[int, list[Proof]]:
-    """How many changed certificates were offered, at most `most`, and those that were accepted."""
+    """Offer changed certificates, at most `most`.
+
+    Return their number, and those that are accepted.
+    """
     pair = found.first, found.second
     mutants = [m for m in changed(found.proof, found.facts.bounds) if m != found.proof]
     if len(mutants) > most:
@@ -70,7 +73,7 @@ def accepted_changes(found: Disjoint, most: int, rng: random.Random) -> tuple[in
 
 
 def serves(proof: Proof, pair: Pair, facts: Facts) -> bool:
-    """Whether the checker accepts the proof for that pair."""
+    """Return True if the checker accepts the proof for that pair."""
     return not encode.refusal(*pair, facts, proof)
 
 

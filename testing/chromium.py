@@ -13,7 +13,7 @@ def found(*names: str) -> str | None:
 SHELL = "chromium-headless-shell"
 """Chromium's engine with no windows, menus and profiles around it: half of the work for a page."""
 CHROMIUM = found("chromium", "chromium-browser", "google-chrome", SHELL)
-"""What readers have: for measurements and pictures."""
+"""The browser that readers have, for measurements and pictures."""
 FOR_TESTS = found(SHELL) or CHROMIUM
 FLAGS = [
     "--headless",

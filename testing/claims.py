@@ -51,7 +51,10 @@ def given(
     reads: str = "",
     type: str = "i64",
 ) -> Json:
-    """What a program says; `reads` are polynomials with their types, `;` between them. About x."""
+    """Make a `given` of a certificate about `x`.
+
+    `reads`: polynomials with types, separated by `;`.
+    """
     pairs = [one.rsplit(":", 1) for one in reads.split(";") if one]
     parts: Json = {"op": op, "type": type, "left": p(left), "right": p(right), "name": "x"}
     parts["reads"] = [[p(poly), prim.strip()] for poly, prim in pairs]
@@ -318,7 +321,7 @@ def by_rules() -> dict[str, Json]:
 
 
 def refusal(data: Any) -> str:
-    """Why one claim is refused; "" if it is accepted."""
+    """Return the reason why a claim is refused; "" if it is accepted."""
     try:
         checker.Theorem(data).check()
     except RecursionError:

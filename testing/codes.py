@@ -69,7 +69,7 @@ def decided(code: Code) -> Verdict | None:
 
 
 def by_the_thesis(problem: Mapping[str, Any]) -> bool:
-    """Whether NOOVERLAP shows a pair disjoint, in any way of reading quotients.
+    """Return True if NOOVERLAP shows a pair disjoint, in any way of reading quotients.
 
     Raises UsageError if a divisor's sign is not known.
     """

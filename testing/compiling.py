@@ -128,7 +128,7 @@ def _branched(ctx: Ctx, options: Options) -> Ctx:
 
 
 def at_line(parts: Sequence[T], line: int, text: Callable[[T], str]) -> T | None:
-    """Which of several texts has that line when all are put together, each on lines of its own."""
+    """Return the part that has a line of all the texts put together, each on lines of its own."""
     for part in parts:
         count = text(part).count("\n") + 1
         if 0 < line <= count:

@@ -40,7 +40,7 @@ class CUDADriverError(CUDARuntimeError):
 
 
 class OutOfMemoryError(MemoryError):
-    """What CuPy's pools raise."""
+    """CuPy's error for exhausted memory."""
 
 
 class _Calls:

@@ -46,7 +46,7 @@ TRIED += ((1 << 63) - 1, 1 << 63, (1 << 64) - 1, 1 << 64)
 MOST = 8
 """So many of one kind are kept that one of the makers makes."""
 Forgery = tuple[str, str]
-"""What was done, and the claim as text: it may be no JSON of plain data."""
+"""The change, and the claim as text, which may be no JSON of plain data."""
 
 
 def lenient(text: str) -> Json:
@@ -90,7 +90,7 @@ def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def at(data: Any, path: Sequence[Any]) -> Any:
-    """What stands at a path."""
+    """Return the part of nested data at a path."""
     for step in path:
         data = data[step]
     return data

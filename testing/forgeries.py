@@ -99,7 +99,7 @@ def family(name: str, pairs: int) -> dict[str, Any]:
 
 
 def shown(overlap: Overlap, first: Lmad[Poly], second: Lmad[Poly]) -> bool:
-    """Whether the witness is one."""
+    """Return True if the witness is valid: both LMADs have its cell at its indices."""
     here, there = first.evaluate(overlap.point), second.evaluate(overlap.point)
     return here.index(*overlap.first) == there.index(*overlap.second) == overlap.cell
 

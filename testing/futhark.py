@@ -28,19 +28,19 @@ _KINDS = (
 
 @dataclass(frozen=True)
 class Refusal(Exception):
-    """Why it compiles no program: what it says, and the line in which; `line` 0: nowhere."""
+    """A refusal by the compiler: its message and the line, 0 for none."""
 
     says: str
     line: int
 
     @property
     def is_late(self) -> bool:
-        """Whether it has taken too long."""
+        """True if the compiler has exceeded its time."""
         return self.says == LATE
 
     @property
     def is_the_users(self) -> bool:
-        """Whether the program is wrong, by what it says, and not the compiler."""
+        """True if, by its message, the program is wrong and not the compiler."""
         return "Internal compiler error" not in self.says and bool(self.line)
 
 
@@ -70,7 +70,7 @@ class Futhark:
         return binary
 
     def interpreted(self, path: Path, entry: str, args: Sequence[Value], seconds: float) -> Outcome:
-        """What an entry point gives, or how it fails, by the interpreter."""
+        """Run an entry point by Futhark's interpreter; return its results or its failure."""
         text = "\n".join(map(show, args))
         command = [self.command, "run", "-w", "-e", entry, str(path)]
         try:
@@ -104,7 +104,10 @@ class Futhark:
 
 
 def run(binary: Path, entry: str, args: Sequence[Value], seconds: float, most: int) -> Outcome:
-    """What an entry point gives, or how it fails, within so many seconds and bytes."""
+    """Run an entry point of a binary within `seconds` and `most` bytes.
+
+    Return results or failure.
+    """
 
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
@@ -133,7 +136,7 @@ def run(binary: Path, entry: str, args: Sequence[Value], seconds: float, most: i
 
 
 def _kind(said: str) -> str:
-    """What is wrong, in our words first, then in its."""
+    """Classify a failure: our kind of it, then Futhark's message."""
     if re.search(r"[Ff]ailed to allocate|[Oo]ut of memory", said):
         return "memory: it was not given enough"
     kind = next((kind for kind, words in _KINDS if re.search(words, said)), "error")

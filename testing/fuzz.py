@@ -39,13 +39,13 @@ SECONDS = 60
 MEMORY = 3 << 30
 """Bytes of address space that a process may add: two deep stacks, and room for a case to use up."""
 START = "forkserver"
-"""How processes are started."""
+"""The start method of worker processes."""
 KINDS = ("check", "protocol", "run-text", "run-binary", "prove")
 
 
 @dataclass
 class Report:
-    """What was found: `found` has (case, what), `outcomes` counts answers by kind."""
+    """Results of a fuzzing run: `found` has (case, what), `outcomes` counts answers by kind."""
 
     found: list[tuple[int, str]] = field(default_factory=list)
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -190,7 +190,7 @@ TRY: dict[str, Callable[[random.Random], str]] = {
 
 
 def seeded(kind: str, case: int) -> random.Random:
-    """What decides a case."""
+    """Return the random generator of a case."""
     return random.Random(f"{kind} {case}")
 
 

@@ -1,4 +1,4 @@
-"""What the host of a program of ours asks a GPU for, counted: the device is the observer's."""
+"""Count the calls of our host code to a GPU; the device is the observer's."""
 
 from __future__ import annotations
 

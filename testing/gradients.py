@@ -25,7 +25,7 @@ from testing.record import Row
 
 BATCH = 10
 STEPS = np.array([1e-5, 1e-6, 1e-7, 1e-8])
-"""Of central differences: one of them has to tell the slope."""
+"""Step sizes of central differences, at least one of which has to give the slope."""
 
 
 def check_batch(seeds: range) -> Row:
@@ -76,7 +76,7 @@ def check(work: Compilation, code: str, made: Derived, seed: int) -> list[tuple[
 
 
 def _slopes(found: Sequence[Value], direction: Sequence[Value]) -> list[tuple[str, str]]:
-    """What is wrong with slopes: of the scalar, of the array, along the direction, by steps."""
+    """Return the defects of slopes by reverse mode, forward mode and central differences."""
     *backward, forward, numbers = (np.asarray(one, np.float64) for one in found)
     terms = [a * np.asarray(b, np.float64) for a, b in zip(backward, direction, strict=True)]
     product = sum(float(np.sum(one)) for one in terms)
@@ -89,7 +89,7 @@ def _slopes(found: Sequence[Value], direction: Sequence[Value]) -> list[tuple[st
 
 
 def _alike(found: Sequence[object], expected: Sequence[Value]) -> str:
-    """What differs between results, but for central differences; empty if nothing does."""
+    """Describe how results differ, apart from central differences; "" if they do not."""
     for got, want in zip(found[:-1], expected[:-1], strict=True):
         if not np.allclose(np.asarray(got), want, rtol=1e-9, atol=1e-9, equal_nan=True):
             return f"{got} and not {want}"

@@ -47,7 +47,7 @@ def cells(lmad: Lmad[Poly], columns: Columns) -> tuple[Ints, Ints]:
 
 
 def meet(first: Lmad[Poly], second: Lmad[Poly], limit: int) -> bool:
-    """Whether the two share a cell at some point of the grid."""
+    """Return True if the two share a cell at some point of the grid."""
     columns = grid(limit)
     (at, here), (there_at, there) = cells(first, columns), cells(second, columns)
     if not len(here) or not len(there):

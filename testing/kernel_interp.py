@@ -50,14 +50,14 @@ T = TypeVar("T")
 
 
 class Fault(CompilerBug):
-    """What no program may do on a device, with its place."""
+    """An operation that no program may do on a device, with its place."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Access:
-    """Who has touched a cell, after how many barriers; `together`: atomically, or under a lock.
+    """An access to a cell by a thread, after `barriers` barriers.
 
-    `published`: how often the thread has published something before.
+    `together`: its lock, or "atomic". `published`: how many publications of the thread came before.
     """
 
     block: int
@@ -67,7 +67,7 @@ class _Access:
     published: int = 0
 
     def meets(self, other: _Access, known: Sequence[_Access] = ()) -> bool:
-        """Whether nothing says which of the two comes first, and that matters.
+        """Return True if two accesses race: nothing orders them, and the order matters.
 
         `known`: publications that the thread of `self` has waited for.
         """
@@ -78,7 +78,7 @@ class _Access:
         return self.thread != other.thread and self.barriers == other.barriers
 
     def is_told_by(self, told: _Access) -> bool:
-        """Whether it came before what a thread of its block has published."""
+        """Return True if the access precedes what a thread of its block has published."""
         earlier = self.thread == told.thread and self.published < told.published
         return self.block == told.block and (earlier or self.barriers < told.barriers)
 
@@ -151,7 +151,7 @@ class Cells:
 
 
 def _equal(one: object, other: object) -> bool:
-    """Whether two values have the same bits."""
+    """Return True if two values have the same bits."""
     if isinstance(one, float) and isinstance(other, float):
         return struct.pack("<d", one) == struct.pack("<d", other)
     return one is not UNWRITTEN and one == other
@@ -179,7 +179,7 @@ class _Block:
 
 
 class WatchedDevice:
-    """What the host's text calls, and what threads run on: `threads` in a block."""
+    """The device of the host's text, on which kernels run, with `threads` threads in a block."""
 
     def __init__(self, threads: int, order: Order, sites: Sites) -> None:
         self.threads, self.order, self.sites = threads, order, sites
@@ -187,9 +187,9 @@ class WatchedDevice:
         self.launches = self.thread = 0
         self.block = _Block(0, 0, {}, {})
         self.told: dict[tuple[int, int], list[_Access]] = {}
-        """What has been published, by the block of memory and the cell of the flag."""
+        """Published accesses, by block of memory and cell of the flag."""
         self.news = 0
-        """How often something was."""
+        """The number of publications so far."""
         self.together: object = None
         self.running = ""
         self.random = random.Random(threads)
@@ -219,9 +219,9 @@ class WatchedDevice:
         return count
 
     def ranges(self, segments: int, size: int, least: int) -> tuple[int, int]:
-        """How many blocks of threads share a segment, and how many elements each takes.
+        """Return the number of blocks of threads for each segment, and of elements for each block.
 
-        More than one tile of both, for long segments.
+        Both are several for long segments, so that a block has more than one tile.
         """
         blocks = max(1, min(3 * self.threads, -(-size // (2 * self.threads))))
         return blocks, -(-size // blocks)
@@ -328,9 +328,10 @@ class WatchedDevice:
             return None
 
     def shuffled(self, block: _Block) -> dict[int, Any]:
-        """What threads are given that have come to a shuffle, with all of their warp.
+        """Return the values for threads at a shuffle that all threads of their warp have reached.
 
-        Where some of the warp rest, the others wait for them.
+        If some threads of the warp rest, the others wait for them. Raises Fault for a divergent
+        warp.
         """
         given = {}
         asked, block.asked = block.asked, {}
@@ -356,7 +357,7 @@ class WatchedDevice:
         return threads[::-1] if self.order == "descending" else threads
 
     def access(self) -> _Access:
-        """Who touches a cell now."""
+        """Return the access of the running thread."""
         block, thread = self.block, self.thread
         published = block.published.get(thread, 0)
         return _Access(block.number, thread, block.barriers, self.together, published)
@@ -368,7 +369,7 @@ class WatchedDevice:
     # --- what blocks tell each other ---------------------------------------------------------
 
     def ticket(self, block: Cells, at: int) -> int:
-        """How many blocks of threads were here before."""
+        """Return the number of blocks of threads that were here before."""
         counter = f"{k.OWN}ticket {id(block)} {at}"
         if counter not in self.block.shared:
             self.together = "atomic"

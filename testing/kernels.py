@@ -29,7 +29,8 @@ from testing.generators.programs import Generated
 from testing.outcomes import Outcome, kind, outcome
 
 VERSIONS = ("default", "outer", "block", "grid")
-"""What thresholds ask for: nothing, a thread for each point outside, a block, everything."""
+"""Code versions: the usual one, a thread for each outer point, a block for each, all flattened.
+"""
 NEVER = 1 << 40
 CUDA = Options(target="cuda")
 ORDERS: tuple[kernel_interp.Order, ...] = ("ascending", "descending", "random")
@@ -75,14 +76,14 @@ def check(made: Generated, version: str) -> RuntimeError_ | None:
 
 
 def meaning(work: Compilation, entry: str, args: Sequence[Value]) -> Outcome:
-    """What an entry point gives, or how it fails, by the reference."""
+    """Run an entry point by the reference interpreter; return its results or failure."""
     return outcome(partial(interp.run, work.result("soa").prog, entry, list(args)))
 
 
 def alike(
     found: Outcome, wanted: Outcome, what: str, exactly: bool = False
 ) -> RuntimeError_ | None:
-    """How both fail, if they do; raises Difference if only one does, or for other results.
+    """Return the failure if both fail; raise Difference if only one does, or for other results.
 
     `exactly`: for a reason of the same kind, where a program has but one.
     """
@@ -134,7 +135,7 @@ def compare_text(
 
 
 def in_memory(prog: Prog, args: Sequence[Value]) -> list[Value]:
-    """What `main` gives in the heap semantics."""
+    """Run `main` in the heap semantics."""
     return heap.run(prog, "main", args)[0]
 
 
@@ -162,7 +163,7 @@ def observed(
     order: records.Order,
     seconds: float = 60.0,
 ) -> list[Value]:
-    """What an entry point gives as CUDA text on a processor, its narrow indices with 16 bits.
+    """Run an entry point as CUDA text on a processor, with narrow indices of 16 bits.
 
     Raises Difference for what the observer reports, and what a run of the program raises.
     """

@@ -1,4 +1,4 @@
-"""Who has written last what a run of IMP reads: recorded as the statements are done.
+"""Record the last writer of each cell that a run of IMP reads, as statements run.
 
 A place is a path: for each body from the entry point's on its graph, which run of the body it is
 (each iteration of a loop and each point of a kernel is one), and the vertex that runs.
@@ -31,7 +31,7 @@ Path = tuple[Step, ...]
 
 
 class Flow(NamedTuple):
-    """What was written at one place and read at another one."""
+    """A flow of data: the place that writes a cell and the place that reads it."""
 
     writer: Path
     reader: Path

@@ -1,4 +1,4 @@
-"""Who has written last what threads read: recorded while the kernels of a program run.
+"""Record the last writer of each cell that threads read, while the kernels of a program run.
 
 A place is a path of vertices from the entry point's body on. Which round of a loop or which thread
 it was is not in it.
@@ -104,13 +104,13 @@ class _Placed(ThreadText):
                     self.rules[type(stm)](self, stm)
 
     def at(self, place: Places) -> None:
-        """What runs from here on is there."""
+        """Set the place of the code from here on."""
         name = f"place_{len(self.env)}"
         self.env[name] = place
         self.line(f"device.place = {name}")
 
     def scope(self, s: k.Scope) -> None:
-        """What an exchange or a lock has in it."""
+        """Write the body of an exchange or a lock."""
         self.indent = self.indent[:-4]
         self.block(s.body)
         self.indent += "    "

@@ -1,4 +1,4 @@
-"""What a claim of a certificate says, for values of its names: nothing of the checker is asked.
+"""Evaluate claims of certificates for values of their names, without the checker's code.
 
 Values are numbers, or arrays of numbers for many points at once. Types have the widths of the
 `ranges`: a machine of 6 bits has few enough values to look at all of them.
@@ -29,7 +29,7 @@ RANGES = widths(i8=8, i16=16, i32=32, i64=64, u8=8, u16=16, u32=32, u64=64)
 SIX_BITS = widths(i8=3, i64=6, u8=3, u64=6)
 """The same machine with words of 6 bits, and of 3."""
 FIRST = 50
-"""Of each dimension so many points are looked at."""
+"""The number of points to look at in each dimension."""
 ORDERS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
     "!=": operator.ne,
@@ -54,7 +54,7 @@ def cut(number: Any, prim: str, ranges: Ranges = RANGES) -> Any:
 
 
 def results(op: str, one: Any, other: Any) -> list[tuple[Any, Any]]:
-    """What an operation of integers may give, each with whether it does."""
+    """Return possible results of an integer operation, each with its condition."""
     if op in ("min", "max", "either"):
         first = True if op == "either" else (one <= other) == (op == "min")
         return [(first | (one == other), one), (True if op == "either" else first ^ True, other)]
@@ -67,7 +67,10 @@ def results(op: str, one: Any, other: Any) -> list[tuple[Any, Any]]:
 
 
 def holds(given: Json, env: Env, ranges: Ranges = RANGES) -> Any:
-    """Whether what is given holds, which says nothing where what it reads is out of range."""
+    """Return True, or a mask, where a `given` holds.
+
+    It says nothing where its reads are out of range.
+    """
     unread: Any = False
     for poly, prim in given.get("reads", ()):
         read = value(poly, env)
@@ -90,7 +93,7 @@ def holds(given: Json, env: Env, ranges: Ranges = RANGES) -> Any:
 
 
 def assumed(claim: Json, env: Env, ranges: Ranges = RANGES) -> Any:
-    """Whether all holds that a claim is made under."""
+    """Return True, or a mask, where all assumptions of a claim hold."""
     found: Any = True
     for name, prim in claim["types"]:
         found = found & (cut(env[name], prim, ranges) == env[name])
@@ -104,7 +107,7 @@ def assumed(claim: Json, env: Env, ranges: Ranges = RANGES) -> Any:
 
 
 def concluded(claim: Json, env: Env) -> Any:
-    """Whether what is claimed holds; cells are compared for numbers only."""
+    """Return True, or a mask, where the conclusion of a claim holds; cells: for numbers only."""
     if claim["claim"] == "disjoint":
         return cells(claim["a"], env).isdisjoint(cells(claim["b"], env))
     found: Any = True
@@ -114,7 +117,7 @@ def concluded(claim: Json, env: Env) -> Any:
 
 
 def refutes(claim: Json, env: Env, ranges: Ranges = RANGES) -> bool:
-    """Whether the values show that a claim is false."""
+    """Return True if the values show that a claim is false."""
     return bool(assumed(claim, env, ranges)) and not concluded(claim, env)
 
 

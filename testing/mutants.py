@@ -58,7 +58,7 @@ def module(text: str) -> ModuleType:
 
 
 def false_claims(changed: ModuleType, function: str, effort: int) -> Iterator[str]:
-    """What the search finds that a checker accepts and is false, where one function is changed."""
+    """Yield false claims that a checker with one changed function accepts."""
     rng = random.Random(1)
     parts = LOOKED_AT[function]
     if SUMS in parts:

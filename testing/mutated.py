@@ -44,20 +44,20 @@ SECONDS = 2.0
 OBSERVED_SECONDS = 60.0
 """For one run under the observer, with the compilation of all kernels of a batch."""
 BYTES = 1 << 30
-"""What a run may use."""
+"""Memory limit of a run."""
 LARGEST_TEXT = 2500
 LARGEST_FILES = 12_000
 LARGEST_INPUT = 400
 """Characters of a program and of what it imports, and elements of its inputs."""
 ASKED = 2
-"""Of one seed in so many Futhark's checker is asked about a mutant that ours refuses."""
+"""Every how many seeds Futhark's checker is asked about a mutant that ours refuses."""
 _LEFT_OUT = ("unsafe", "#[param", "scratch", "opaque", "#[trace", "#[break", "vjp", "jvp")
 """Words of programs of which no mutants are made: a wrong index is not found there, for example."""
 
 
 @dataclass
 class Result:
-    """What became of a seed: one of OUTCOMES, and of what else was tried on the way."""
+    """The result of a seed: one of OUTCOMES, and of the other attempts on the way."""
 
     seed: int
     program: str
@@ -171,7 +171,7 @@ class Batch:
         return random.Random(f"mutated batch {self.number}")
 
     def results(self) -> list[Result]:
-        """What becomes of each seed."""
+        """Run all seeds and return the result of each."""
         found = [Result(seed, self.path.name) for seed in self.seeds]
         trials = [trial for one in found if (trial := self.trial(one)) is not None]
         self.judge(trials)
@@ -266,7 +266,7 @@ class Batch:
             return self.left_out(left)
 
     def left_out(self, trials: list[Trial]) -> tuple[list[Trial], Path | None]:
-        """What is too much for Futhark's compiler is not run."""
+        """Mark all trials as beyond the limits of Futhark's compiler; none is run."""
         for trial in trials:
             trial.result.outcome = "limit"
         return [], None
@@ -280,7 +280,7 @@ class Batch:
 
     @cached_property
     def effort(self) -> str:
-        """How hard the C compiler tries."""
+        """The optimisation level of the C compiler."""
         return "-O3" if self.number % 16 == 0 else "-O0"
 
     def compiled(self, trials: list[Trial]) -> Iterator[Trial]:
@@ -318,7 +318,7 @@ class Batch:
             trial.result.outcome = next(end for end in order if end in ended)
 
     def on_input(self, source: str, trial: Trial, args: list[Value], binary: Path | None) -> str:
-        """How a mutant's runs on an input end, all alike."""
+        """Run a mutant on an input in all ways; return the common outcome."""
         wanted, end = None, "limit"
         if binary is not None:
             wanted = futhark.run(binary, trial.name, args, SECONDS, BYTES)
@@ -337,7 +337,7 @@ class Batch:
         return end
 
     def is_witnessed(self, trial: Trial, args: list[Value], found: Outcome) -> bool:
-        """Whether Futhark's interpreter agrees with what we found, where its C does not."""
+        """Return True if Futhark's interpreter agrees with our result, where its C does not."""
         if self.oracle is None or isinstance(found, Wrong):
             return False
         path = self.write(trial.declared)
@@ -345,7 +345,7 @@ class Batch:
         return alike("", found, other)[0] in ("agrees", "fails")
 
     def scatters(self, trial: Trial) -> bool:
-        """Whether the program of a mutant has a scatter, by whatever name it was called."""
+        """Return True if the program of a mutant has a scatter, by any name."""
         work = compiling.compiled(trial.declared, self.of.options)
         funs = work.result("soa").prog.funs
         return any(isinstance(s.exp, Scatter) for fun in funs for s in all_stms(fun.body.stms))
@@ -381,7 +381,7 @@ WITNESS = ", and so does Futhark's interpreter"
 
 
 def alike(where: str, found: Outcome, wanted: Outcome) -> tuple[str, str]:
-    """Whether a run agrees, fails as it should, meets a limit, or what the difference is."""
+    """Compare a run with the wanted outcome: `agrees`, `fails`, `limit`, `difference`; and why."""
     late = isinstance(found, Wrong) and LATE in found.message
     if late or (not isinstance(found, Wrong) and (is_limit(found) or is_limit(wanted))):
         return "limit", ""
@@ -430,6 +430,6 @@ def batch(number: int, found: Sequence[Path], oracle: futhark.Futhark | None) ->
 
 
 def meaning(source: str, options: Options, entry: str, args: Sequence[Value]) -> Outcome:
-    """What an entry point gives, or how it fails, by the reference."""
+    """Run an entry point by the reference interpreter; return its results or failure."""
     prog = compiling.compiled(source, options).result("soa").prog
     return outcome(partial(interp.run, prog, entry, list(args)))

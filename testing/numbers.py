@@ -50,7 +50,7 @@ class Function:
         return {"%": "mod", "**": "pow"}.get(self.name, self.name)
 
     def apply(self, at: Prim, args: Sequence[Val]) -> Val:
-        """What the reference interpreter gives."""
+        """Apply the function by the reference interpreter."""
         if self.name in UNARY:
             return scalar.apply_un(self.name, at, *args)
         if self.name in OPERATORS and self.name != "abs":
@@ -102,9 +102,9 @@ def short(of: np.random.Generator) -> tuple[Val, Val]:
 
 
 def numbers(of: np.random.Generator, at: Prim, count: int) -> Val:
-    """Of all sizes, near 0, around the points where functions have zeros, poles and ends.
+    """Draw numbers of all magnitudes, near 0, and around zeros, poles and ends of functions.
 
-    What is no number is quiet: of a signalling NaN libraries make what they like.
+    All NaN are quiet: libraries differ in their treatment of signalling ones.
     """
     dtype, size = DTYPE[at], DTYPE[at].itemsize
     limits: Any = np.finfo(dtype)
@@ -134,11 +134,11 @@ def numbers(of: np.random.Generator, at: Prim, count: int) -> Val:
 
 @dataclass(frozen=True, slots=True)
 class Off:
-    """How far results are off.
+    """The errors of results.
 
-    `wrong`: how many are not the nearest number; `units`: the largest distance from the value in
-    units in the last place, half a unit where all are the nearest; `other`: how many are NaN,
-    infinite or of a sign where they should not, or the other way round.
+    `wrong`: the number of those that are not the nearest number; `units`: the largest error in
+    units in the last place, half a unit where all are the nearest; `other`: the number that are
+    NaN, infinite or of a sign where they should not, or the other way round.
     """
 
     wrong: int
@@ -147,7 +147,7 @@ class Off:
 
     @property
     def is_right(self) -> bool:
-        """Whether all are as near as can be."""
+        """True if all results are the nearest numbers."""
         return not self.wrong and not self.other
 
 
@@ -160,7 +160,7 @@ class Truth:
 
 
 def truth(fun: Function, at: Prim, args: Sequence[Val]) -> Truth:
-    """What a function should give."""
+    """Return the correct results of a function."""
     with np.errstate(all="ignore"):
         if fun.name not in floats.WIDE:
             right = fun.apply(at, args)
@@ -172,7 +172,7 @@ def truth(fun: Function, at: Prim, args: Sequence[Val]) -> Truth:
 
 
 def off(fun: Function, at: Prim, args: Sequence[Val], found: Val) -> Off:
-    """How far results are off."""
+    """Return the errors of results."""
     return compared(fun, at, truth(fun, at, args), found)
 
 
@@ -194,7 +194,7 @@ def compared(fun: Function, at: Prim, true: Truth, found: Val) -> Off:
 
 
 def ulps(exact: Val, at: Prim) -> Val:
-    """What a unit in the last place is, of the numbers of a type near to some values."""
+    """Return the unit in the last place of a type near each value."""
     digits, least = DIGITS[at]
     powers = np.frexp(exact)[1]
     return np.ldexp(exact.dtype.type(1), np.maximum(powers - digits, least))

@@ -1,4 +1,4 @@
-"""What a run gives, its results or its failure, and whether two failures are of one kind."""
+"""The outcome of a run, its results or its failure, and whether two failures are of one kind."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def outcome(run: Callable[[], list[Any]]) -> Outcome:
 
 
 def is_limit(found: Outcome) -> bool:
-    """Whether a run ended because of what it may use."""
+    """Return True if a run ended because of a limit of memory or time."""
     if not isinstance(found, RuntimeError_):
         return False
     return isinstance(found, TimeoutError_) or any(word in found.message for word in LIMITS)
 
 
 def kind(failure: RuntimeError_) -> str:
-    """What was wrong: the first word of what is said, which names no number; or the cause.
+    """Return the kind of a failure: its cause, or the first word of its message (never a number).
 
     Of several points that fail, or several checks of one, each back end may come to another first.
     """

@@ -1,4 +1,4 @@
-"""Which random programs have been run at which commit, and what was found: kept over many runs.
+"""Keep over many runs which random programs were run at which commit, and the results.
 
 A row is of one generator, compared in one way, at one commit: ranges of seeds, counts, and each
 difference. Runs add to it batch by batch, so that a run that is stopped is gone on with, and what
@@ -20,7 +20,7 @@ Span = tuple[int, int]
 
 
 class Subject(NamedTuple):
-    """What a row is of: `compared` is with what, or where."""
+    """The subject of a row: `compared` is with what, or where."""
 
     generator: str
     compared: str
@@ -29,7 +29,10 @@ class Subject(NamedTuple):
 
 @dataclass
 class Row:
-    """What was run of a subject. A difference is a seed, where it is, and what it is."""
+    """The runs of a subject.
+
+    A difference is (seed, where, what). A difference is a seed, where it is, and what it is.
+    """
 
     seeds: list[Span] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
@@ -44,7 +47,7 @@ class Row:
         self.differences += other.differences
 
     def has(self, seed: int) -> bool:
-        """Whether a seed has been run."""
+        """Return True if a seed has been run."""
         return any(a <= seed < b for a, b in self.seeds)
 
 
@@ -75,7 +78,7 @@ def rows(data: Mapping[str, Any]) -> Rows:
 
 
 def load(path: Path) -> Rows:
-    """What a file has; nothing if there is none."""
+    """Read a record; empty if there is no such file."""
     return rows(json.loads(path.read_text("utf-8"))) if path.exists() else {}
 
 

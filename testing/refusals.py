@@ -68,7 +68,7 @@ def programs() -> list[Program]:
 
 
 def refusals(program: Program) -> Iterator[Refused]:
-    """What is refused for cells in a program, each judged by runs."""
+    """Yield the attempts of a program refused for cells, each judged by runs."""
     prog = Compilation(program.source).result("funmem").prog
     for at, fun in enumerate(prog.funs):
         ctx = Ctx(Options(), NameSource(FREE), stage="shortcircuit")
@@ -82,7 +82,7 @@ def refusals(program: Program) -> Iterator[Refused]:
 
 
 def judged(trials: Trials, number: int, attempt: Attempt) -> Verdict:
-    """Whether a refusal is justified."""
+    """Return whether a refusal is justified, by running the forced attempt."""
     forced = trials.forced(number)
     if forced is None:
         return "barred"
@@ -110,7 +110,7 @@ def _random(trials: Trials) -> Iterator[Trial]:
 
 
 def _differs(forced: Prog, trial: Trial, expected: Sequence[Value]) -> bool:
-    """Whether a changed program gives another result, or fails, in some code version."""
+    """Return True if a changed program gives another result, or fails, in some code version."""
     fun, _, args = trial
     for thresholds in versions(forced):
         try:

@@ -20,7 +20,7 @@ MOST = 1 << 31
 WINDOW = 50
 """So many tries, the latest ones, count for a technique."""
 CURIOSITY = 0.1
-"""How much it counts that a technique is rarely used."""
+"""The weight of a technique's being rarely used."""
 KEPT = 12
 """Tries that differences are taken of."""
 IDLE = 200
@@ -132,7 +132,7 @@ class Search:
     # --- runs ---
 
     def _try(self, values: Thresholds) -> bool:
-        """Whether the thresholds are better than all before."""
+        """Measure thresholds; return True if they are better than all before."""
         time = math.fsum(self._time(number, values) for number in self._sets)
         self._best = sorted([*self._best, (time, values)], key=lambda one: one[0])[:KEPT]
         if time < self.found.time:
@@ -155,7 +155,7 @@ class Search:
         return time
 
     def _taken(self, number: int, values: Mapping[str, int]) -> tuple[object, ...]:
-        """Which versions are taken, as far as it is known what thresholds are compared with."""
+        """Return the versions taken, as far as the amounts compared with thresholds are known."""
         seen = self._amounts[number]
         return tuple(
             (name, tuple(amount >= values[name] for amount in sorted(seen[name])))

@@ -14,7 +14,7 @@ from testing.generators.storage import Generated
 
 WORDS = ("0", "true", "xs", "#none", "#zero")
 TRIES = 2000
-"""How many smaller expressions are tried in all."""
+"""The number of smaller expressions to try in all."""
 
 
 def shrunk(made: Generated, fails: Callable[[Generated], bool]) -> Generated:

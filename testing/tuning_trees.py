@@ -24,9 +24,9 @@ class Node:
     then: Node | None = None
     orelse: Node | None = None
     crossing: int = 0
-    """From which amount on its version is the faster one."""
+    """The amount of parallelism from which on its version is the faster one."""
     factors: tuple[float, float] = (1.0, 1.0)
-    """How much faster or slower than what is further down that is, from there on and before."""
+    """Time of its own best over the best further down: beyond the crossing, and before it."""
     rising: bool = True
     """If not, the assumption is broken: before the crossing it is the faster one."""
 
@@ -83,7 +83,7 @@ def _time(
 
 
 def _unit(node: Node, step: Step, unit: float) -> float:
-    """What the best of a branch's own versions takes, of which the best further down is known."""
+    """Return the unit time of a branch's own versions from the best time further down."""
     assert node.then is not None
     assert node.orelse is not None
     later = (step[node.threshold] >= node.crossing) == node.rising

@@ -66,7 +66,7 @@ CLAIMS = [
         [(1, "k"), (-1, "n"), (-1, "")],
     )
 ]  # fmt: skip
-"""What is tried besides that which a rule offers."""
+"""Claims to try besides those that a rule offers."""
 
 
 # --- rules ---
@@ -106,7 +106,7 @@ def _reads(left: Polynomial, right: Polynomial) -> list[tuple[Any, ...]]:
 
 
 def false_inferences(checker: Checker, rule: str, rng: random.Random, most: int) -> Iterator[str]:
-    """What a rule accepts of that, and is false; of all that may be given so many are drawn."""
+    """Yield false claims that a rule accepts, with `most` random facts of all possible ones."""
     count, ops = checker.RULES[rule]
     about = [one for one in given(checker) if one.op in ops] or [checker.NOTHING]
     for one in rng.sample(about, min(most, len(about))):
@@ -120,7 +120,7 @@ def false_inferences(checker: Checker, rule: str, rng: random.Random, most: int)
 
 
 def _claims(checker: Checker, rule: str, one: Any, numbers: tuple[int, ...]) -> list[Polynomial]:
-    """What a rule offers, and what it may be asked for."""
+    """Return the claims that a rule offers, and others that may be asked for."""
     step = checker.Inference(rule, {}, one, numbers)
     _, offered = checker.Inequalities()._needs(step, Asked())
     named = {name for claim in CLAIMS for monomial in claim for name in monomial}
@@ -162,7 +162,10 @@ class Seen:
 
     @staticmethod
     def named(one: Any, given: Json, env: meaning.Env = POINT) -> list[Any]:
-        """What the name may be; anything if what is given says nothing, as far as it is read."""
+        """Return possible values of the name.
+
+        Arbitrary ones too if the fact has reads, which may be out of range.
+        """
         left, right = (meaning.value(given.get(side, ()), env) for side in ("left", "right"))
         found = [left]
         if one.kind != "wrap":
@@ -172,7 +175,7 @@ class Seen:
         return [*cut, *([-7, 0, 9, 50] if one.reads else [])]
 
     def is_false(self, facts: list[Any], claim: Polynomial) -> bool:
-        """Whether facts hold for one of the values, and a claim does not."""
+        """Return True if for one of the values the facts hold and the claim does not."""
         for env, holds in self.points:
             found = holds & (_value(claim.items(), env) < 0)
             for fact in facts:

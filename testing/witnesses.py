@@ -41,7 +41,7 @@ def refusals(prog: Prog) -> Iterator[tuple[Trials, int, Attempt]]:
 
 
 def judged(trials: Trials, number: int, attempt: Attempt) -> str:
-    """What is true of a witness: `differs`, `unseen` or `false`; `stops` for a check."""
+    """Judge a witness: `differs`, `unseen` or `false`; `stops` for a check."""
     assert attempt.shown is not None
     entry, args = trials.fun.name, attempt.shown.args
     try:

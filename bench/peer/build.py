@@ -23,7 +23,10 @@ _KERNEL = re.compile(r'extern\s+"C"\s+OF_PEER\s+void\s+(\w+)\s*\(')
 
 
 def libraries(folder: Path) -> dict[str, str]:
-    """What the environment of `futhark cuda` and its programs has; the files are in `folder`."""
+    """Build the libraries in `folder`.
+
+    Return the environment for `futhark cuda` and its programs.
+    """
     for name in ("cuda.h", *_HEADERS):
         shutil.copy(HERE / "cuda.h", folder / name)
     text = (build.HERE / "watch.cpp").read_text() + (HERE / "driver.cpp").read_text()

@@ -8,8 +8,8 @@ from compiler.codes import FAMILIES
 _HEAD = """\
 # Errors and warnings
 
-Every message has a code, which keeps its meaning. `stridescope explain T001` prints what is below,
-`/explain/T001` of a server shows it, and the page opens it from the message.
+Look up a message of the compiler by its code, which keeps its meaning. `stridescope explain T001`
+prints what is below, `/explain/T001` of a server shows it, and the page opens it from the message.
 `python -m compiler.codes` writes this file from `compiler/codes/`.
 """
 

@@ -68,7 +68,7 @@ def places(
 
 
 def _is_same(node: ast.Exp, made: typed.Exp) -> bool:
-    """Whether an expression was not given arguments that its author left out."""
+    """Return False if the expression was given arguments that its author left out."""
     if isinstance(node, ast.Apply) and isinstance(made, typed.Apply):
         return len(node.args) == len(made.args)
     functions = (ast.Var, ast.Lambda, ast.OpSection, ast.ProjSection, ast.IndexSection)
@@ -97,7 +97,7 @@ def _expressions(node: object, alone: bool = True) -> Iterator[ast.Exp]:
 
 
 def _is_short(record: ast.RecordExp, value: ast.Exp) -> bool:
-    """Whether a field is `y`, which stands for `y = y`."""
+    """Return True if a field is `y`, short for `y = y`."""
     return any(v is value and isinstance(v, ast.Var) and v.name == (f,) for f, v in record.fields)
 
 

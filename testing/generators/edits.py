@@ -40,12 +40,12 @@ class Chance:
     rng: random.Random
 
     def text(self, span: Span) -> str:
-        """What stands there."""
+        """Return the text at a span."""
         start, end = self.offsets.of(span)
         return self.source[start:end]
 
     def of(self, place: Place) -> str:
-        """What stands at a place, as one operand."""
+        """Return the text at a place, in parentheses, as one operand."""
         return f"({self.source[place.start : place.end]})"
 
     def instead(self, span: Span, text: str) -> Written:
@@ -246,7 +246,7 @@ def update(place: Place, by: Chance) -> Written | None:
 
 
 def _updates(kind: Array) -> list[str]:
-    """What may be done with an array `q_` of `n_` rows."""
+    """Return expressions that update an array `q_` of `n_` rows."""
     is_number = isinstance(kind.elem, PrimT) and len(kind.dims) == 1
     row = "q_[(n_ - 1) / 2]" if is_number else "copy q_[(n_ - 1) / 2]"
     forms = [

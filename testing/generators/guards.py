@@ -21,7 +21,7 @@ from testing.generators.storage import Generated
 
 TYPES: tuple[Prim, ...] = ("i64", "i64", "i32", "i8", "u8", "u32", "i16", "u64", "f64", "f32")
 WRONG = 0.05
-"""How many guards are too weak."""
+"""The share of guards that are too weak."""
 
 
 def program(seed: int, name: str = "main") -> Generated:

@@ -69,7 +69,7 @@ class Subject:
 
     @property
     def options(self) -> Options:
-        """How what belongs to it is compiled."""
+        """The options to compile the program with: its files, and which of them is the main one."""
         files = tuple(sorted(self.program.files.items()))
         return Options(files=files, main=self.program.main)
 
@@ -111,7 +111,7 @@ def definition(prog: typed.TypedProg, entry: str) -> typed.Def:
 
 
 def is_plain(one: typed.Def) -> bool:
-    """Whether an entry point takes and gives numbers and arrays of numbers alone."""
+    """Return True if an entry point takes and gives only numbers and arrays of numbers."""
     kinds = [pat.type for pat in one.params] + list(parts(one.ret))
     return bool(one.params) and all(
         isinstance(kind.elem if isinstance(kind, Array) else kind, PrimT) for kind in kinds

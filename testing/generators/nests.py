@@ -77,14 +77,14 @@ class _Nest:
         return f"(if {first} < {second} then {second} else {first})"
 
     def bound(self) -> str:
-        """How many steps the loop makes."""
+        """Return a number of steps for the loop."""
         bounds = ["p", "p", "p", "p / 2", "i64.min p 3"]
         if "i" in self.points:
             bounds += ["i64.min p i", "i64.min p (i % 3)"]
         return self.rng.choice(bounds)
 
     def value(self) -> str:
-        """What one point computes."""
+        """Return the expression that one point computes."""
         one, two = self.term(True), self.term(True)
         start = self.term(False) if self.rng.random() < 0.3 else f"{self.kind}.i64 1"
         forms = [

@@ -67,7 +67,7 @@ READERS = {
     "host": ("i32", "let s = i64.i32 xs[j, 0] in i32.sum (map (\\t -> i32.i64 (t * t)) (iota s))"),
     "update": ("[m]i32", "let b = copy xs[i] let b = b with [j] = 9 in map (+ 1) b"),
 }
-"""What relies on a check: the type of a point's value, and the value."""
+"""Expressions that rely on a check: the type of a point's value, and the value."""
 PARAMS = "[n] [m] (xs: [n][m]i32) (ys: []i32) (k: i64)"
 
 
@@ -81,7 +81,7 @@ def source(check: str, readers: Iterable[str] = READERS) -> str:
 
 
 def inputs(k: int, n: int = 3, m: int = 4) -> list[Value]:
-    """What the entry points take."""
+    """Return arguments for the entry points."""
     rows = np.arange(n * m, dtype=np.int32).reshape(n, m) % 4
     return [rows, np.arange(n * m, dtype=np.int32), np.int64(k)]
 

@@ -140,7 +140,7 @@ class _Writer:
         return kind
 
     def functions(self, kind: str) -> str:
-        """What makes a number of a sum, folds two, and hands one on."""
+        """Return functions on a kind of sum: total, fold of two, identity, construction."""
         of, own = KINDS[kind], f"{self.name}_{kind}"
         any_, sized = of.type.format(s=""), of.type.format(s="m")
         return (

@@ -35,7 +35,7 @@ class Arr:
 
 @dataclass
 class Scope:
-    """What can be named: indices with their values, arrays, numbers with their types.
+    """The names in scope: indices with their values, arrays, numbers with their types.
 
     `own` has the roots of the arrays that may be overwritten here.
     """
@@ -64,7 +64,7 @@ class Scope:
         return total
 
     def always(self, *polys: Poly) -> bool:
-        """Whether all of them are never negative."""
+        """Return True if all of them are never negative."""
         return all(bool((self.value(p) >= 0).all()) for p in polys)
 
     def ranging(self, name: str, count: Poly) -> Scope | None:
@@ -78,7 +78,7 @@ class Scope:
         return inner
 
     def consumable(self, array: Arr) -> bool:
-        """Whether it may be overwritten."""
+        """Return True if the array may be overwritten."""
         return array.roots <= self.own
 
     def consume(self, array: Arr) -> None:
@@ -223,7 +223,7 @@ class Places:
         return None
 
     def distinct(self, scope: Scope, counts: tuple[Poly, ...], strides: tuple[Poly, ...]) -> bool:
-        """Whether no two points are the same cell, in any environment."""
+        """Return True if no two points are the same cell, in any environment."""
         columns = np.stack([scope.value(p) for p in (*counts, *strides)])
         for row in np.unique(columns, axis=1).T.tolist():
             cells = [0]

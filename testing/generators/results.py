@@ -69,7 +69,7 @@ class _Writer:
         return self.rng.choice(kinds)(depth)
 
     def start(self) -> str:
-        """What a row begins as."""
+        """Return an initial value of a row."""
         return self.one("copy arr", "copy r", "replicate n i", "map (* i) arr", "map2 (+) arr r")
 
     def stepped(self, depth: int) -> str:

@@ -51,7 +51,7 @@ def program(seed: int) -> Generated:
 
 
 def _value(rng: random.Random, points: str, sizes: dict[str, str], reads: int) -> str:
-    """What a point gives: a sum, of which a part may be under a condition."""
+    """Return the value of a point: a sum, of which a part may be under a condition."""
     parts = [_read(rng, points, sizes) for _ in range(reads)]
     here = f"xs[{', '.join(points)}]"
     if rng.random() < 0.8:

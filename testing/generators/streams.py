@@ -16,7 +16,7 @@ from compiler.ir.values import Value
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """What an accumulator holds: its type, a value by a number, and operators with neutral ones."""
+    """An accumulator's element: its type, a value from a number, operators with neutral values."""
 
     type: str
     value: str
