@@ -13,7 +13,7 @@ from typing import Any
 from compiler.algebra.as_data import plain
 from compiler.algebra.facts import Facts, Point
 from compiler.algebra.lmad import Lmad, unrank
-from compiler.algebra.notation import COMPUTED, Reader, checked, stated
+from compiler.algebra.notation import COMPUTED, Reader, checked, collect_statements
 from compiler.algebra.poly import Poly
 from compiler.base.errors import UsageError
 from compiler.base.names import Name
@@ -42,7 +42,7 @@ def cells(
         raise UsageError(f"At most {MOST_LMADS} LMADs make a picture.")
     reader = Reader(opaque=True)
     read = [reader.lmad(lmad) for lmad in lmads]
-    said = stated(reader, _readable(assumptions))
+    said = collect_statements(reader, _readable(assumptions))
     facts = said.facts()
     own = frozenset(reader.quotients.values()) | facts.equalities.keys() | reader.computed.keys()
     symbols = sorted(reader.names - own)
@@ -69,7 +69,7 @@ def _readable(assumptions: object) -> Mapping[str, Any]:
     other: list[str] = []
     for text in given["other"]:
         try:
-            stated(Reader(opaque=True), {"other": [text]})
+            collect_statements(Reader(opaque=True), {"other": [text]})
         except UsageError:
             continue
         other.append(text)

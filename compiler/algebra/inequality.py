@@ -295,7 +295,7 @@ class Prover:
         return None
 
 
-def shown(prover: Prover, claim: Poly) -> Lemma | None:
+def prove_inequality(prover: Prover, claim: Poly) -> Lemma | None:
     """Prove `claim >= 0` and return the line if the checker accepts it."""
     found = prover.nonnegative(claim)
     if found is None:

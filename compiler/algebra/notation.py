@@ -306,7 +306,7 @@ def facts_in_ways(reader: Reader, assumptions: object) -> Iterator[Facts]:
     Raises UsageError.
     """
     try:
-        for facts, operations in stated(reader, assumptions).with_quotients():
+        for facts, operations in collect_statements(reader, assumptions).with_quotients():
             reader.operations = operations
             yield facts
     except UnknownSign as unknown:
@@ -317,7 +317,7 @@ def facts_in_ways(reader: Reader, assumptions: object) -> Iterator[Facts]:
         ) from None
 
 
-def stated(reader: Reader, assumptions: object) -> Stated:
+def collect_statements(reader: Reader, assumptions: object) -> Stated:
     """Collect the statements of assumptions and of the reader. Raises UsageError."""
     given = checked(assumptions)
     bounds: list[Poly] = [reader.poly(name) for name in given["nonnegative"]]

@@ -15,7 +15,7 @@ from dataclasses import replace
 from compiler.algebra.argument import Deduction, Lemma, Source
 from compiler.algebra.divide import divide, exact, size
 from compiler.algebra.facts import Facts, solve
-from compiler.algebra.inequality import Prover, shown
+from compiler.algebra.inequality import Prover, prove_inequality
 from compiler.algebra.poly import Poly
 from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
@@ -117,11 +117,11 @@ class _Known:
         if b.constant:
             return (1 if b.constant > 0 else -1), ()
         for sign in (1, -1):
-            line = shown(self.prover, b * sign - 1)
+            line = prove_inequality(self.prover, b * sign - 1)
             if line is not None:
                 return sign, (line,)
         for sign in (1, -1):  # the divisor is not 0
-            line = shown(self.prover, b * sign)
+            line = prove_inequality(self.prover, b * sign)
             if line is not None:
                 because = Deduction("divisor", (self._source(quotient, a * sign, b * sign),))
                 return sign, (Lemma(b * sign - 1, because, _premises(line), 0),)
@@ -196,7 +196,7 @@ class _Known:
         """Prove the quotient not below (above, for -1) a limit."""
         multiple = self.b * limit
         need = self.a - multiple if side == 1 else multiple + self.b - 1 - self.a
-        line = shown(self.prover, need)
+        line = prove_inequality(self.prover, need)
         if line is None:
             return None
         because = Deduction("floor", (self.source, side))

@@ -46,7 +46,7 @@ _SIZE: Span = (0, LARGEST_SIZE)
 _INPUT: Span = (0, LARGEST_INPUT)
 
 
-class Learned(Ranges):
+class ScopedRanges(Ranges):
     """Bounds by name and truth values by condition, with an undo log per scope."""
 
     __slots__ = ("_clock", "_lines", "_noted", "_told", "shown")

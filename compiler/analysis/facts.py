@@ -39,7 +39,7 @@ from compiler.algebra.argument import Argument, Saying
 from compiler.algebra.gate import accepts
 from compiler.algebra.limits import LARGEST_SIZE
 from compiler.algebra.poly import MOST_UNFOLDED, Poly
-from compiler.analysis.collect_facts import FEW, Learned
+from compiler.analysis.collect_facts import FEW, ScopedRanges
 from compiler.analysis.comparisons import OPPOSITE, true_claims
 from compiler.analysis.range_proofs import Arguer
 from compiler.analysis.ranges import EVERYWHERE, BoundFact
@@ -53,7 +53,7 @@ _ONE = Poly.const(1)
 _NOUGHT = Poly.const(0)
 
 
-class IntegerFacts(Learned):
+class IntegerFacts(ScopedRanges):
     """Facts that hold, with the arguments that prove them."""
 
     __slots__ = ()

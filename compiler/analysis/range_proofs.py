@@ -24,7 +24,7 @@ from compiler.analysis.proof_lines import (
     ratio_of,
 )
 from compiler.analysis.ranges import BoundFact, Ranges, SpanFact, split_at
-from compiler.analysis.snapshots import Past
+from compiler.analysis.snapshots import Snapshot
 from compiler.base.names import Name
 from compiler.base.prim import Prim, int_range
 from compiler.ir.sizes import LOW
@@ -77,7 +77,7 @@ class Arguer:
         return line
 
     def _before(self, since: int) -> Ranges:
-        return Past(self._now, since)
+        return Snapshot(self._now, since)
 
     def _show(self, claim: Poly, limit: int, at: Ranges, effort: int = _EFFORT) -> Lemma | None:
         known = self._known.get(claim)

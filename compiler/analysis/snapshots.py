@@ -11,7 +11,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Past(Ranges):
+class Snapshot(Ranges):
     """Facts as of an earlier time: the same tables without later entries."""
 
     __slots__ = ()

@@ -14,7 +14,7 @@ from compiler.ir.nodes import Body, Function, If, Loop, Prog
 from compiler.protocol.polynomials import Factor, names_in
 from compiler.protocol.storage import Colour as Shared
 from compiler.protocol.storage import FunctionGraphs, Interference, Node, Place
-from compiler.storage.interference import Life, Sizes, handed_on, lives
+from compiler.storage.interference import Life, Sizes, fused_scan_blocks, lives
 from compiler.storage.merge import Colour, Colouring
 
 
@@ -44,7 +44,7 @@ def _graphs(fun: Function, called: Called, target: Target | None) -> list[Interf
 
 
 def _apart(body: Body, target: Target | None) -> frozenset[Name]:
-    return handed_on(body, target) if target else frozenset()
+    return fused_scan_blocks(body, target) if target else frozenset()
 
 
 def _bodies(where: str, prov: Prov, body: Body) -> Iterator[tuple[str, Prov, Body]]:

@@ -22,16 +22,16 @@ _Source = int | Lit | None
 new."""
 
 
-def without_given_back(prog: Prog) -> Prog:
+def remove_forwarded_results(prog: Prog) -> Prog:
     """Remove forwarded results of functions that are no entries, and adapt their calls.
 
     One result stays if all are forwarded. A recursive function stays as it is.
     """
     given: dict[str, tuple[_Source, ...]] = {}
-    return Prog(tuple(_Slimmed(given).function(fun) for fun in prog.funs))
+    return Prog(tuple(_Remover(given).function(fun) for fun in prog.funs))
 
 
-class _Slimmed:
+class _Remover:
     """Transforms one function; `values` substitutes results that calls no longer return."""
 
     __slots__ = ("given", "values")

@@ -44,7 +44,7 @@ from compiler.ir.sharing import unique_arrays
 from compiler.ir.sizes import poly_of
 from compiler.ir.walk import Replacement
 from compiler.optimise.dead import remove_dead
-from compiler.optimise.forwarded_results import without_given_back
+from compiler.optimise.forwarded_results import remove_forwarded_results
 from compiler.optimise.shared_functions import PROGRAM as MANY
 from compiler.optimise.shared_functions import SHARED, shared, with_own_names
 from compiler.optimise.simplify import SIMPLIFY, arith, settled
@@ -101,7 +101,7 @@ def inline(prog: Prog, ctx: Ctx) -> Prog:
     sizes = _sizes(prog)
     stay: frozenset[str] = frozenset()
     if _copied(_uses(prog, calls, stay), sizes) > ctx.options.limit(MANY):
-        slim = without_given_back(prog)
+        slim = remove_forwarded_results(prog)
         less = {fun.name: _calls(fun) for fun in slim.funs}
         slim, stay = shared(slim, less, _sizes(slim), ctx)
         if stay:

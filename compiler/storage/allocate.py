@@ -30,7 +30,7 @@ from compiler.storage.interference import Sizes
 from compiler.storage.kernels import ARRAY_OPERATOR, ROW
 from compiler.storage.state import Handler, MemoryState
 from compiler.storage.strides import in_order, order_of
-from compiler.storage.transposed_rows import TURNED, Order, turned
+from compiler.storage.transposed_rows import TURNED, Order, transposed_layouts
 
 RESULT = Rule("memory/result", "Tells of copies that results need.", optional=False)
 CONCAT = Rule(
@@ -62,7 +62,7 @@ def _function(fun: ir.Function, ctx: Ctx, results_of: dict[str, tuple[Order, ...
         known = size.constant
         return sizes().most(size) if known is None else known
 
-    orders = turned(fun, ctx, called)
+    orders = transposed_layouts(fun, ctx, called)
     state = MemoryState(
         ctx, HANDLERS, lambda size: is_exact(size, fun, shown), most, called, orders, results_of
     )

@@ -23,7 +23,7 @@ from compiler.ir.source_names import Inhabitants, sentence
 from compiler.ir.walk import all_stms, mentioned, subst_mentioned
 from compiler.protocol.refusals import NotHoisted
 from compiler.storage.blocks import all_links, classes
-from compiler.storage.interference import Sizes, handed_on, owners
+from compiler.storage.interference import Sizes, fused_scan_blocks, owners
 
 HOIST = Rule("merge/hoist", "Memory that a loop needs in every iteration is made before it.")
 NEAR = 32
@@ -68,7 +68,7 @@ class _Hoisting:
         self.stm = stm
         self.loop = loop
         self.ctx = ctx
-        apart = handed_on(loop.body, ctx.target)
+        apart = fused_scan_blocks(loop.body, ctx.target)
         self.made = {name: stm for name, stm in made.items() if name not in apart}
         self.same = classes(loop.body.stms)
         self.inside = {param.name for stm in loop.body.stms for param in stm.pat}
@@ -315,7 +315,7 @@ def _certain(body: ir.Body, sizes: Sizes, ctx: Ctx) -> dict[Name, ir.Stm]:
     that may never be materialised.
     """
     found: dict[Name, ir.Stm] = {}
-    apart = handed_on(body, ctx.target)
+    apart = fused_scan_blocks(body, ctx.target)
     fails = False
     for stm in body.stms:
         if isinstance(stm.exp, ir.Alloc):

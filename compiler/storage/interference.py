@@ -94,7 +94,7 @@ def lives(body: ir.Body) -> list[Life]:
     return sorted(found, key=lambda life: life.start)
 
 
-def handed_on(body: ir.Body, target: Target) -> frozenset[Name]:
+def fused_scan_blocks(body: ir.Body, target: Target) -> frozenset[Name]:
     """Return the blocks of scan results consumed by a map over the same points; none on a CPU.
 
     On a GPU they may never be materialised (`codegen/kernels/fuse_scan_map.py`), so they are not

@@ -30,7 +30,7 @@ from compiler.storage.hoist_allocations import (
     hoist_from_branches,
     hoist_from_loop,
 )
-from compiler.storage.interference import Life, Sizes, handed_on, lives
+from compiler.storage.interference import Life, Sizes, fused_scan_blocks, lives
 
 RULE = Rule("merge/blocks", "Two blocks become one.")
 KERNELS = Rule("merge/in-kernels", "Two blocks of each point of a kernel become one.")
@@ -117,7 +117,7 @@ class _Merging:
 
     def _shared(self, body: ir.Body) -> ir.Body:
         """Let the body's own allocations share memory."""
-        apart = handed_on(body, self.ctx.target)
+        apart = fused_scan_blocks(body, self.ctx.target)
         found = Colouring(body, self.sizes, self.ctx, self.called, apart=apart)
         return _with_colours(body, found.of(lives(body)))
 

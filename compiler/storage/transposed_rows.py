@@ -21,7 +21,7 @@ Order = tuple[int, ...]
 """Dimensions of an array, outermost first."""
 
 
-def turned(fun: ir.Function, ctx: Ctx, spell: Spelling) -> dict[Name, Order]:
+def transposed_layouts(fun: ir.Function, ctx: Ctx, spell: Spelling) -> dict[Name, Order]:
     """Return the kernel results that are not laid out row-major, with their order."""
     stms = list(all_stms(fun.body.stms))
     views = {s.exp.array: s.exp.perm for s in stms if isinstance(s.exp, ir.Rearrange)}

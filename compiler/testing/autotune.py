@@ -103,7 +103,9 @@ class _Program:
             return Outcome(math.inf, {}, error.message)
 
     def _measured(self, on: TuningInput, thresholds: Mapping[str, int]) -> Outcome:
-        given = c_tuned.given([thresholds.get(name, self.usual[name]) for name in self.numbers])
+        given = c_tuned.initial_profile(
+            [thresholds.get(name, self.usual[name]) for name in self.numbers]
+        )
         words: tuple[int, ...] = ()
 
         def run(runs: int) -> Any:

@@ -13,7 +13,7 @@ from compiler.ir.nodes import Call, Function, Prog
 from compiler.ir.values import Value
 from compiler.ir.verify import verify
 from compiler.ir.walk import all_stms, without_prov
-from compiler.optimise.forwarded_results import without_given_back
+from compiler.optimise.forwarded_results import remove_forwarded_results
 from compiler.optimise.shared_functions import SHARED
 from compiler.semantics import heap, interp
 from compiler.testing.compare import same
@@ -36,7 +36,7 @@ def agree(source: str, *args: Value) -> Prog:
     """The program means the same without; so do all later stages. Answers it."""
     work = Compilation(source, Options(verify=True, limits=LIMITS))
     prog = work.result("soa").prog
-    slim = without_given_back(prog)
+    slim = remove_forwarded_results(prog)
     verify(slim, forms.NESTED, "soa")
     wanted = interp.run(prog, "main", args)
     assert same(interp.run(slim, "main", args), wanted)
@@ -137,6 +137,6 @@ entry main (xs: []i32) = (down 3 xs, other 3 xs)
 def test_functions_without_such_results_are_the_same() -> None:
     source = "def f (xs: []i32) = map (+ 1) xs\nentry main (xs: []i32) = f (f xs)"
     prog = Compilation(source).result("soa").prog
-    slim = without_given_back(prog)
+    slim = remove_forwarded_results(prog)
     assert all(a is b for a, b in zip(prog.funs, slim.funs, strict=True))
     assert without_prov(slim) == without_prov(prog)

@@ -13,7 +13,7 @@ from compiler.base.names import NameSource
 from compiler.base.text import plain
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.sink_loads import sunk
+from compiler.codegen.kernels.sink_loads import sink_loads
 from compiler.codegen.kernels.verify import verify
 from compiler.codegen.kernels.walk import params, statements
 from compiler.driver.pipeline import Compilation, Options
@@ -141,7 +141,7 @@ def moves(*body: imp.Stm, same_block: bool = False) -> bool:
     kernel = k.Kernel("work_1", params(body), body)
     before = (imp.Declare("xs_1", Mem("i32"), "ys_1"),) if same_block else ()
     ctx = Ctx(names=NameSource(10000), target=target_named("cuda"))
-    *_, launch = sunk((*before, k.Launch(kernel, "points", ONE)), ctx)
+    *_, launch = sink_loads((*before, k.Launch(kernel, "points", ONE)), ctx)
     assert isinstance(launch, k.Launch)
     made = launch.kernel.body
     assert LOAD in statements(made)
@@ -191,7 +191,7 @@ def test_choices_become_one_branch_only_while_their_condition_stays() -> None:
     body = (LOAD, first, more, once, again, store)
     kernel = k.Kernel("work_1", (*params(body),), body)
     ctx = Ctx(names=NameSource(10000), target=target_named("cuda"))
-    (launch,) = sunk((k.Launch(kernel, "points", ONE),), ctx)
+    (launch,) = sink_loads((k.Launch(kernel, "points", ONE),), ctx)
     assert isinstance(launch, k.Launch)
     ifs = [stm for stm in statements(launch.kernel.body) if isinstance(stm, imp.If)]
     assert [stm.then for stm in ifs] == [(LOAD, imp.Assign("c_1", Bin("<", "i32", X, X)))]
@@ -209,7 +209,7 @@ def test_what_is_done_grows_with_the_statements(count: int) -> None:
         body.append(imp.Store("out_1", "i32", PLACE, value))
     kernel = k.Kernel("work_1", params(tuple(body)), tuple(body))
     ctx = Ctx(names=NameSource(10000), target=target_named("cuda"))
-    (launch,) = sunk((k.Launch(kernel, "points", ONE),), ctx)
+    (launch,) = sink_loads((k.Launch(kernel, "points", ONE),), ctx)
     assert isinstance(launch, k.Launch)
     made = launch.kernel.body
     assert len([stm for stm in made if isinstance(stm, imp.If)]) == count

@@ -57,7 +57,7 @@ def run(
     names = list(dict.fromkeys(stm.exp.name for stm in thresholds))
     numbers = {stm.pat[0].name: names.index(stm.exp.name) for stm in thresholds}
     text = c_tuned.emit_tuned(work.result("imp", "c").prog, numbers)
-    words = c_tuned.given([given.get(name, INFINITE) for name in names])
+    words = c_tuned.initial_profile([given.get(name, INFINITE) for name in names])
     settings = runner.Settings(measured=len(words), given=words)
     done = runner.run_c(text, "main", list(args), settings=settings)
     told = {name: sorted(c_tuned.compared(done.profile, k)) for k, name in enumerate(names)}

@@ -55,7 +55,7 @@ def emit_tuned(prog: imp.ImpProg, thresholds: Mapping[Name, int]) -> Text:
     return emit(prog, Ctx(), partial(_Tuned, thresholds))
 
 
-def given(thresholds: Sequence[int]) -> tuple[int, ...]:
+def initial_profile(thresholds: Sequence[int]) -> tuple[int, ...]:
     """Return the initial `ss_profile` of a run with thresholds, by number."""
     return tuple(word for one in thresholds for word in (one, *[0] * (ROW - 1)))
 

@@ -21,7 +21,7 @@ from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.own_cells import of_own_points
 from compiler.codegen.kernels.read_only import Touched
-from compiler.codegen.kernels.same_blocks import held
+from compiler.codegen.kernels.same_blocks import points_to
 from compiler.codegen.kernels.walk import statements
 from compiler.ir.nodes import Array, Lit
 from compiler.ir.sizes import poly_of
@@ -61,7 +61,7 @@ class _AfterChecks:
         self.kernels = set[str]()
         self.asking = set[int]()
         self.funs = {fun.name: fun for fun in prog.funs}
-        self.held = {name: of for fun in prog.funs for name, of in held(fun).items()}
+        self.held = {name: of for fun in prog.funs for name, of in points_to(fun).items()}
         counts = dict(pair for fun in prog.funs for pair in _counts(fun))
         self.counts = {
             name: [counts[one] for one in blocks] if blocks <= counts.keys() else []

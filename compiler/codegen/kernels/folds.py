@@ -42,7 +42,7 @@ from compiler.codegen.imp.nodes import (
 )
 from compiler.codegen.index import add, minimum, mul, parts_of, product, sub
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.fuse_scan_map import Handed, KeptValue, own_value, total
+from compiler.codegen.kernels.fuse_scan_map import KeptValue, ScanMapFusion, own_value, total
 from compiler.codegen.kernels.nodes import BLOCK, OWN, THREAD, THREADS, WARP, Barrier, Scope
 from compiler.codegen.kernels.threads import FIRST, i64, point, thread_code
 from compiler.codegen.kernels.wide import NEXT, WHOLE, WIDE_HIGH, WIDE_LOW, Point, wide_range
@@ -184,7 +184,7 @@ def tiles(
     scan: bool,
     body: Stms,
     tile_of: Tile | None = None,
-    taken: Handed | None = None,
+    taken: ScanMapFusion | None = None,
 ) -> Stms:
     """Return the loop over tiles of elements, from `low` up to `high`."""
     if not (scan or ordered(folds)):
@@ -214,7 +214,7 @@ def staged(
     scan: bool,
     body: Stms,
     tile_of: Tile,
-    taken: Handed | None = None,
+    taken: ScanMapFusion | None = None,
 ) -> Stms:
     """Return tiles with several elements per thread; see Note [Several elements a thread]."""
     prov, index = kernel.prov, kernel.dims[-1][0]
@@ -246,7 +246,7 @@ def one_tile(
     scan: bool,
     body: Stms,
     tile_of: Tile,
-    taken: Handed | None = None,
+    taken: ScanMapFusion | None = None,
 ) -> TileCode:
     """Return a tile with ITEMS elements per thread, or fewer if it ends at `high`."""
     prov, index = kernel.prov, kernel.dims[-1][0]
@@ -533,7 +533,7 @@ def second_stage(
     kernel: Kernel,
     folds: tuple[Fold, ...],
     tile_of: Tile | None,
-    taken: Handed | None = None,
+    taken: ScanMapFusion | None = None,
 ) -> Stms:
     """Combine the ranges' results of each segment in one thread block.
 
@@ -585,7 +585,7 @@ def third_stage(
     kernel: Kernel,
     folds: tuple[Fold, ...],
     tile_of: Tile | None,
-    taken: Handed | None = None,
+    taken: ScanMapFusion | None = None,
 ) -> Stms:
     """Scan a range in every thread block, from the prefix before it."""
     head, low, high = own_range(kernel)

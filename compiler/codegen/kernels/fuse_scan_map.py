@@ -47,7 +47,7 @@ class KeptValue:
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
+class ScanMapFusion:
     """A fused scan and the host statements after it.
 
     `ends` consumes each prefix. After the first two stages comes `between`, with `totals` in place
@@ -99,9 +99,9 @@ class Users:
         return {b for b in blocks if any(id(stm) not in known for stm in self.of.get(b, ()))}
 
 
-def handed(
+def plan_fusion(
     scan: imp.Kernel, rest: imp.Stms, fresh: Set[Name], users: Users, blocks: Blocks
-) -> Outcome[Handed]:
+) -> Outcome[ScanMapFusion]:
     """Plan the fusion of a map after a scan, if there is one; see Note [Handed prefixes].
 
     `rest` are up to NEAR statements after the scan, `fresh` the blocks allocated by its list that
@@ -145,7 +145,7 @@ def handed(
     body = tuple(s for s in scan.body if not (isinstance(s, imp.Store) and s.block in gone))
     fetched = _uses(between).blocks
     totals = tuple((lhs, prim) for lhs, prim in prefixes.values() if total(lhs) in fetched)
-    made = Handed(
+    made = ScanMapFusion(
         replace(scan, body=body), tuple(kept.values()), ends, between, behind, totals, gone
     )
     return Applied(

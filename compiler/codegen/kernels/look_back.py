@@ -65,7 +65,7 @@ from compiler.codegen.kernels.folds import (
     segment,
     totals,
 )
-from compiler.codegen.kernels.fuse_scan_map import Handed
+from compiler.codegen.kernels.fuse_scan_map import ScanMapFusion
 from compiler.codegen.kernels.nodes import OWN, THREAD, THREADS, WARP, Barrier
 from compiler.codegen.kernels.threads import FIRST, i64
 from compiler.codegen.traits import traits_of
@@ -147,7 +147,7 @@ class LookBack:
             out += [k.Part(block(lhs), prim, self.count, "", prov) for block in (_sum, _prefix)]
         return tuple(out)
 
-    def code(self, taken: Handed | None) -> Stms:
+    def code(self, taken: ScanMapFusion | None) -> Stms:
         """Return the code of a thread block."""
         kernel, folds = self.kernel, self.folds
         prov, (index, end) = kernel.prov, kernel.dims[-1]

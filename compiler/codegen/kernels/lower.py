@@ -41,7 +41,14 @@ from compiler.codegen.kernels.folds import (
     several,
     third_stage,
 )
-from compiler.codegen.kernels.fuse_scan_map import HANDED, NEAR, Handed, Users, handed, total
+from compiler.codegen.kernels.fuse_scan_map import (
+    HANDED,
+    NEAR,
+    ScanMapFusion,
+    Users,
+    plan_fusion,
+    total,
+)
 from compiler.codegen.kernels.hists import PASSES, SHARED_BINS, hist_stage, plan
 from compiler.codegen.kernels.large_tiles import BUSY, LARGE_TILES, larger
 from compiler.codegen.kernels.look_back import BECAUSE, LOOK_BACK, LookBack
@@ -49,16 +56,16 @@ from compiler.codegen.kernels.no_elements import of_elements
 from compiler.codegen.kernels.repeats import ROUNDS, given_numbers
 from compiler.codegen.kernels.resident import RESIDENT, resident
 from compiler.codegen.kernels.rows import LANES, ROWS, row_code, rows
-from compiler.codegen.kernels.same_blocks import Blocks, Same, at_kernels, held
+from compiler.codegen.kernels.same_blocks import Blocks, Same, at_kernels, points_to
 from compiler.codegen.kernels.scan_cache import KEPT, kept_points
-from compiler.codegen.kernels.sink_loads import SUNK, sunk
+from compiler.codegen.kernels.sink_loads import SUNK, sink_loads
 from compiler.codegen.kernels.stencil_code import stencil_code
 from compiler.codegen.kernels.stencils import STENCILS, stencil
 from compiler.codegen.kernels.thread_rows import MANY, THREAD_ROWS, thread_row_code, thread_rows
 from compiler.codegen.kernels.threads import i64, own_point, thread_code
 from compiler.codegen.kernels.tiled import tile_count, tiled_code
 from compiler.codegen.kernels.tiles import TILED, Axis, tiling, worth
-from compiler.codegen.kernels.transpose import SQUARES, transposition, turned
+from compiler.codegen.kernels.transpose import SQUARES, transposition, unit_stride_dims
 from compiler.codegen.kernels.walk import params, shared_bytes
 from compiler.codegen.kernels.wide import MANY as MANY_POINTS
 from compiler.codegen.kernels.wide import WIDE, wide_fold, wide_map
@@ -82,7 +89,7 @@ def lower(prog: imp.ImpProg, ctx: Ctx) -> imp.ImpProg:
     launched = (replace(f, body=lowering.entry(f)) for f in prog.funs)
     numbers = count(1)
     settled = (resident(f, ctx, numbers) for f in launched)
-    made = tuple(replace(f, body=sunk(given_numbers(f.body, ctx), ctx)) for f in settled)
+    made = tuple(replace(f, body=sink_loads(given_numbers(f.body, ctx), ctx)) for f in settled)
     return imp.ImpProg(made, prog.applied)
 
 
@@ -125,7 +132,7 @@ class _Lowering:
 
     def entry(self, fun: imp.ImpFun) -> imp.Stms:
         """Lower an entry point."""
-        self.blocks = held(fun)
+        self.blocks = points_to(fun)
         self.same = at_kernels(fun.body)
         self.results = frozenset(value for value in fun.values if isinstance(value, str))
         return self.host(fun.body)
@@ -141,7 +148,7 @@ class _Lowering:
                 case imp.Alloc(name) if name not in self.results:
                     made.add(name)
                     out.append(stm)
-                case imp.Kernel(work=imp.ScanWork()) if plan := self.handed(
+                case imp.Kernel(work=imp.ScanWork()) if plan := self.fuse_scan(
                     stm, tuple(left[at + 1 : at + 1 + NEAR]), made, users
                 ):
                     first, last = self.stages(stm, c_name(stm.name), plan)
@@ -162,11 +169,11 @@ class _Lowering:
                     out.append(map_bodies(stm, self.host))
         return tuple(s for s in out if not (isinstance(s, imp.Alloc | imp.Free) and s.name in gone))
 
-    def handed(
+    def fuse_scan(
         self, scan: imp.Kernel, behind: imp.Stms, made: Set[str], users: Users
-    ) -> Handed | None:
+    ) -> ScanMapFusion | None:
         """Fuse a map among the statements after a scan with it, if possible."""
-        plan = handed(scan, behind, made, users, self.blocks)
+        plan = plan_fusion(scan, behind, made, users, self.blocks)
         if isinstance(plan, Applied) and isinstance(scan.work, imp.ScanWork):
             tile = several(scan.work.folds, True, self.target, plan.new.kept)
             if not isinstance(tile, Applied) or self.ctx.options.is_off(SEVERAL):
@@ -179,7 +186,9 @@ class _Lowering:
         dims, body = copy_dims(stm), copy_body(stm)
         name = f"copy_{self.copies}"
         kernel = imp.Kernel(name, "grid", dims, body, imp.MapWork(), prov=stm.prov)
-        ends = self.ctx.commit(SQUARES, stm.prov, turned(stm), blocks=(stm.dest, stm.source))
+        ends = self.ctx.commit(
+            SQUARES, stm.prov, unit_stride_dims(stm), blocks=(stm.dest, stm.source)
+        )
         if ends is None:
             return self.map(kernel, name)
         code, blocks = transposition(stm, ends)
@@ -373,7 +382,7 @@ class _Lowering:
         return (imp.If(short.where, (k.Launch(made, "blocks", blocks, prov=prov),), others, prov),)
 
     def stages(
-        self, kernel: imp.Kernel, name: str, plan: Handed | None = None
+        self, kernel: imp.Kernel, name: str, plan: ScanMapFusion | None = None
     ) -> tuple[imp.Stms, imp.Stms]:
         """Return the stages before and after host statements.
 
@@ -427,7 +436,7 @@ class _Lowering:
         last = launch("third", third_stage(kernel, folds, tile, plan))
         return tuple(out), (ranges, last) if plan else (last,)
 
-    def one_pass(self, scan: LookBack, name: str, plan: Handed | None) -> imp.Stms:
+    def one_pass(self, scan: LookBack, name: str, plan: ScanMapFusion | None) -> imp.Stms:
         """Launch a scan with look-back."""
         made = self.function(f"{name}_look_back", scan.code(plan), scan.kernel)
         made = replace(made, threads=self.target.threads)

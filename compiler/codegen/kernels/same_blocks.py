@@ -110,7 +110,7 @@ def _joined(same: Same, more: Same) -> Same:
     return out
 
 
-def held(fun: imp.ImpFun) -> Blocks:
+def points_to(fun: imp.ImpFun) -> Blocks:
     """Return the blocks that each block variable may ever hold (flow-insensitive).
 
     A name that is no variable is a distinct block: allocations and call results are fresh, and

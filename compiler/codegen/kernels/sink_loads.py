@@ -58,7 +58,7 @@ ANYWHERE: Place = (-1, "then")
 SIDES: tuple[Side, ...] = ("then", "orelse")
 
 
-def sunk(stms: imp.Stms, ctx: Ctx) -> imp.Stms:
+def sink_loads(stms: imp.Stms, ctx: Ctx) -> imp.Stms:
     """Sink loads in the kernels that host statements launch."""
     same = at_kernels(stms)
 

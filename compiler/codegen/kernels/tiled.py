@@ -90,7 +90,7 @@ class _Writer:
 
     def points(self, body: Stms, axes: Iterable[Axis] | None = None, outside: Stms = ()) -> Stms:
         """Run `body` for all points of a thread; `outside` once per outermost position."""
-        return turns(body, self.plan.axes if axes is None else axes, self.prov, outside)
+        return loop_over_points(body, self.plan.axes if axes is None else axes, self.prov, outside)
 
     def slot(self) -> SE:
         """Return the position of a point's variables in the private arrays."""
@@ -235,10 +235,10 @@ def each_point(body: Stms, axes: Sequence[Axis], prov: Prov) -> Stms:
     """Run `body` for all existing points of a thread, with their indices."""
     there = conjunction(Bin("<", "i64", i64(axis.index), axis.size) for axis in axes)
     indices = [Define(a.index, "i64", add(first_of(a), _along(a)), prov) for a in axes]
-    return _alone(turns((*indices, If(there, body, (), prov)), axes, prov), prov)
+    return _alone(loop_over_points((*indices, If(there, body, (), prov)), axes, prov), prov)
 
 
-def turns(body: Stms, axes: Iterable[Axis], prov: Prov, outside: Stms = ()) -> Stms:
+def loop_over_points(body: Stms, axes: Iterable[Axis], prov: Prov, outside: Stms = ()) -> Stms:
     """Run `body` for all points of a thread; `outside` once per outermost position."""
     for at, axis in reversed(list(enumerate(axes))):
         if at == 0:

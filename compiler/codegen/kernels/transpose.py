@@ -30,7 +30,7 @@ SMALL = 8
 _SQUARE, _AT, _ROW, _LANE = (f"{OWN}{name}" for name in ("square", "at", "row", "lane"))
 
 
-def turned(copy: imp.Copy) -> Outcome[tuple[int, int]]:
+def unit_stride_dims(copy: imp.Copy) -> Outcome[tuple[int, int]]:
     """Return the unit-stride dimensions of destination and source, if they differ."""
     ends, lmads = [], (copy.dest_lmad, copy.source_lmad)
     for lmad in lmads:

@@ -109,7 +109,7 @@ class Checked:
 def check_decs(out: Checked, declared: tuple[decs.Dec, ...]) -> None:
     """Check declarations one by one; collect errors and continue."""
     outer = out.st.declared_later
-    out.st.declared_later = outer | later(declared)
+    out.st.declared_later = outer | declaration_lines(declared)
     check_each(out, declared)
     out.st.declared_later = outer
 
@@ -130,7 +130,7 @@ def check_each(out: Checked, declared: tuple[decs.Dec, ...]) -> None:
             out.exported.add(out.st.scope.since(mark))
 
 
-def later(decs_: tuple[decs.Dec, ...]) -> dict[tuple[str, str], int]:
+def declaration_lines(decs_: tuple[decs.Dec, ...]) -> dict[tuple[str, str], int]:
     """Return the line of each declaration, to recognise uses before a definition."""
     found: dict[tuple[str, str], int] = {}
     for dec in decs_:

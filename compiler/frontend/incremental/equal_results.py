@@ -22,7 +22,7 @@ def names_in(module: Module) -> set[str]:
     return {*module.values, *module.types, *module.modules, *module.module_types}
 
 
-def alike(one: Any, other: Any, new: set[Name], same: dict[Name, Name]) -> bool:
+def equal_up_to_names(one: Any, other: Any, new: set[Name], same: dict[Name, Name]) -> bool:
     """Test whether two values are equal up to spans and to names that are `new` in the first.
 
     `same` receives the renaming of those names.
@@ -39,15 +39,15 @@ def alike(one: Any, other: Any, new: set[Name], same: dict[Name, Name]) -> bool:
         return bool(frozenset(same.get(name, name) for name in one) == other)
     if isinstance(one, tuple):
         return len(one) == len(other) and all(
-            alike(a, b, new, same) for a, b in zip(one, other, strict=True)
+            equal_up_to_names(a, b, new, same) for a, b in zip(one, other, strict=True)
         )
     if isinstance(one, dict):
         return one.keys() == other.keys() and all(
-            alike(value, other[name], new, same) for name, value in one.items()
+            equal_up_to_names(value, other[name], new, same) for name, value in one.items()
         )
     if is_dataclass(one):
         return all(
-            alike(getattr(one, f.name), getattr(other, f.name), new, same)
+            equal_up_to_names(getattr(one, f.name), getattr(other, f.name), new, same)
             for f in fields(one)
             if f.compare
         )
@@ -106,7 +106,9 @@ def has_places(value: Any) -> bool:
     return is_dataclass(value) and any(has_places(getattr(value, f.name)) for f in fields(value))
 
 
-def placed(module: Module, like: Module, place: Callable[[Scheme | Abbreviation], Span]) -> Module:
+def with_spans(
+    module: Module, like: Module, place: Callable[[Scheme | Abbreviation], Span]
+) -> Module:
     """Return a module with the spans `place` of one that is `like` it; itself if they are equal.
 
     `like` has as many names, with the same meanings up to spans and fresh names.
@@ -125,7 +127,7 @@ def placed(module: Module, like: Module, place: Callable[[Scheme | Abbreviation]
             table[name] = value if is_here else replace(value, span=span)
             is_same = is_same and is_here
     for name, inner in module.modules.items():
-        changed.modules[name] = placed(inner, like.modules[name], place)
+        changed.modules[name] = with_spans(inner, like.modules[name], place)
         is_same = is_same and changed.modules[name] is inner
     pairs = ((one, like.module_types[name]) for name, one in module.module_types.items())
     return module if is_same and all(one is other for one, other in pairs) else changed

@@ -26,13 +26,13 @@ from compiler.frontend.check.modules.module_types import ModuleType
 from compiler.frontend.check.program import Checked, check_decs, check_each
 from compiler.frontend.check.scope.scope import Abbreviation, Module, Scheme, Scope, Value
 from compiler.frontend.incremental.equal_results import (
-    alike,
+    equal_up_to_names,
     has_places,
     in_same_places,
     names_in,
-    placed,
     share,
     shown_by,
+    with_spans,
 )
 from compiler.frontend.incremental.module_uses import Seen, asked, has_functors, meaning
 from compiler.frontend.incremental.pieces import Cut, Piece
@@ -289,11 +289,11 @@ class InPieces:
             [replace(one, span=moved(one.span)) for one in kind] for kind in known.warned
         )
         is_exported = known.module is known.exported
-        known.module = placed(known.module, known.module, lambda one: moved(one.span))
+        known.module = with_spans(known.module, known.module, lambda one: moved(one.span))
         known.exported = (
             known.module
             if is_exported
-            else placed(known.exported, known.exported, lambda one: moved(one.span))
+            else with_spans(known.exported, known.exported, lambda one: moved(one.span))
         )
         for name in known.names:
             if name in st.places:
@@ -461,7 +461,7 @@ class InPieces:
                     self._last[kind, name] = value
                     continue
                 if isinstance(value, Module):
-                    known = placed(known, value, lambda one: one.span)
+                    known = with_spans(known, value, lambda one: one.span)
                 else:
                     known = value if value == known else replace(known, span=value.span)
                 table[name] = scope[name] = known
@@ -476,7 +476,7 @@ class InPieces:
         """
         if not self._is_alike(made, before, set(_behind(self._out.st.serials, names))):
             return made
-        return placed(before, made, lambda one: one.span)
+        return with_spans(before, made, lambda one: one.span)
 
     def _is_alike(self, value: Any, before: Any, new: set[Name]) -> bool:
         """Test whether a value, type or module equals an earlier one up to spans and fresh names.
@@ -485,7 +485,7 @@ class InPieces:
         """
         same: dict[Name, Name] = {}
         return value == before or bool(
-            alike(value, before, new, same)
+            equal_up_to_names(value, before, new, same)
             and self._born.issuperset(same.values())
             and self._claimed.isdisjoint(same.values())
             and all(
@@ -504,7 +504,7 @@ class InPieces:
             all((one in names) == (other in names) for names in sets)
             and st.type_levels.get(one) == st.type_levels.get(other)
             and reach == st.of_constants.get(other, frozenset())
-            and alike(st.alias.get(one), st.alias.get(other), new, same)
+            and equal_up_to_names(st.alias.get(one), st.alias.get(other), new, same)
         )
 
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from compiler.base.dataclass import dataclass
 from compiler.base.errors import SyntaxError_
 from compiler.frontend import decs
-from compiler.frontend.check.program import later
+from compiler.frontend.check.program import declaration_lines
 from compiler.frontend.files import Import, imports
 from compiler.frontend.lexer import tokenise
 from compiler.frontend.parser import end_of, parse
@@ -205,7 +205,7 @@ def _piece(text: str, file: str, line: int) -> Piece | _Broken:
     except SyntaxError_ as error:
         return _Broken(error.span == end_of(text, file, line), text)
     paths = tuple(one.path for one in imports(tree))
-    declares = {name: at - line for name, at in later(tree).items()}
+    declares = {name: at - line for name, at in declaration_lines(tree).items()}
     return Piece(text, _words(text), paths, declares, ((file, line), tree))
 
 
@@ -237,7 +237,7 @@ def _module(text: str, file: str, line: int) -> Piece | _Broken | None:
         return _broken_inside(_blank(kept, start, first), file, line, most)
     inside = [(at - line, piece) for at, piece in found.whole]
     paths = tuple(path for _, piece in inside for path in piece.imports)
-    declares = {name: at - line for name, at in later(tree).items()}
+    declares = {name: at - line for name, at in declaration_lines(tree).items()}
     words = _words(around).union(*(piece.words for _, piece in inside))
     return Piece(text, words, paths, declares, ((file, line), tree), around, inside)
 

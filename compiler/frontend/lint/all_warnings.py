@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from compiler.frontend import decs
 from compiler.frontend.files import in_order, package_of, parsed
-from compiler.frontend.lint.certain_failures import certain
+from compiler.frontend.lint.certain_failures import certain_failures
 from compiler.frontend.lint.unused import unused
 from compiler.frontend.lint.warning import Warning_
 from compiler.frontend.typed import TypedProg
@@ -18,7 +18,7 @@ def warnings(
 ) -> list[Warning_]:
     """Return the warnings, by span and without duplicates; first those of the main program."""
     own = _own_files(program, files, main)
-    found = [*unused(program.decs), *unused_in(own), *certain(typed.defs), *typed.warned]
+    found = [*unused(program.decs), *unused_in(own), *certain_failures(typed.defs), *typed.warned]
     return in_place(found, [path for path, _ in own])
 
 

@@ -32,7 +32,7 @@ _last: dict[int, tuple[t.Exp, tuple[Warning_, ...]]] = {}
 """Cache of the previous program: definitions in unchanged files are the same objects."""
 
 
-def certain(defs: Iterable[t.Def]) -> list[Warning_]:
+def certain_failures(defs: Iterable[t.Def]) -> list[Warning_]:
     """Return warnings about the program's definitions, and about uses of imported files."""
     found: dict[int, tuple[t.Exp, tuple[Warning_, ...]]] = {}
     for d in (d for d in defs if d.span.is_own):

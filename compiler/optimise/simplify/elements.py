@@ -182,7 +182,7 @@ def learn_inputs(s: State, fn: ir.Lambda, arrays: Sequence[Name]) -> None:
         learn_element(s, param.name, param.type, s.name(array))
 
 
-def told(s: State, arrays: Sequence[Name]) -> tuple[Ends, ...]:
+def bounds_of_arrays(s: State, arrays: Sequence[Name]) -> tuple[Ends, ...]:
     """Return element bounds of arrays; () if none is known."""
     found = tuple(ends_of(s, s.name(array)) for array in arrays)
     return found if any(found) else ()

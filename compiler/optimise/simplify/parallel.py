@@ -83,8 +83,8 @@ def _with_parts(
     def ask(results: Sequence[ir.Operand]) -> None:
         ends.extend(elements.results_of(s, exp, results))
 
-    told = elements.told(s, exp.arrays)
-    fn, speculatable = bodies.nested_lambda(s, exp.fn, prepared, width, ask, told)
+    bounds = elements.bounds_of_arrays(s, exp.arrays)
+    fn, speculatable = bodies.nested_lambda(s, exp.fn, prepared, width, ask, bounds)
     new: dict[str, Any] = {"width": width, "fn": fn, "arrays": arrays}
     if isinstance(exp, ir.Scatter):
         new["dests"] = tuple(replace(d, array=s.name(d.array)) for d in exp.dests)

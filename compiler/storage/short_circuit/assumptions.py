@@ -11,7 +11,7 @@ from compiler.algebra.argument import Argument, Deduction, Lemma, Saying, Source
 from compiler.algebra.canonical_names import Key, answered, question
 from compiler.algebra.disjoint import Verdict, disjoint
 from compiler.algebra.facts import Facts, solve
-from compiler.algebra.inequality import Prover, shown
+from compiler.algebra.inequality import Prover, prove_inequality
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.dataclass import dataclass
@@ -208,7 +208,7 @@ class Assumptions:
 
     def shows(self, prover: Prover, claim: Poly) -> bool:
         """True if a prover shows that `claim >= 0`; keeps the argument."""
-        line = shown(prover, claim)
+        line = prove_inequality(prover, claim)
         if line is not None and line.claim.constant is None:
             says = Saying("compare", (">=", claim, ZERO))
             self.proved.append(Argument(says, (line,), prover.facts.given))
@@ -316,10 +316,10 @@ class Assumptions:
             facts = Facts.of((*chosen, *sizes), equalities, names, lines)
             for name, a, b in quotients:
                 prover = Prover(replace(facts.with_bounds(*found), lines=lines))
-                positive = shown(prover, b - 1)
+                positive = prove_inequality(prover, b - 1)
                 if positive is None:
                     continue
-                natural = shown(prover, a)
+                natural = prove_inequality(prover, a)
                 known: list[tuple[Poly, tuple[Lemma, ...]]] = []
                 known += [(fact, (positive,)) for fact in divided(name, a, b)]
                 if natural is not None:

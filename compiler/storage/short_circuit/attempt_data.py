@@ -10,7 +10,7 @@ from compiler.ir.nodes import Prog
 from compiler.protocol.kinds import Json
 from compiler.storage.short_circuit.attempts import Record
 from compiler.storage.short_circuit.origins import Origins
-from compiler.storage.short_circuit.sufficient_facts import holder, stated
+from compiler.storage.short_circuit.sufficient_facts import holder, sufficient_facts
 from compiler.storage.short_circuit.trial import Trials
 
 _SECONDS = 4.0
@@ -31,7 +31,7 @@ def tried(prog: Prog, ctx: Ctx, records: Sequence[Record]) -> Iterator[Json]:
         for k, attempt in enumerate(made):
             if left and trials.look(k):
                 left -= 1
-                attempt.stated, attempt.holder = tuple(stated(trials, k)), holder(trials)
+                attempt.stated, attempt.holder = tuple(sufficient_facts(trials, k)), holder(trials)
         origins = Origins(trials.assumptions, record.atoms)
         for one in made:
             yield {**one.json(origins, ctx.names.called), "entry": trials.fun.name}

@@ -22,7 +22,7 @@ _TRIED = 8
 """Maximum number of inequalities tried per attempt."""
 
 
-def stated(trials: Trials, number: int) -> Iterator[str]:
+def sufficient_facts(trials: Trials, number: int) -> Iterator[str]:
     """Yield conditions in source names that make a refused attempt succeed, simplest first."""
     fun, now = trials.fun, trials.now
     if not fun.entry:

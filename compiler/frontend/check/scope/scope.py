@@ -246,14 +246,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Suggest up to three near misses, or ""."""
     others = [k for k in known if k != name]
     limit = max(1, len(name) // 3) if len(name) > 2 else 0
-    slips = [(d, k) for k in others if (d := _slips(name, k, limit)) <= limit]
+    slips = [(d, k) for k in others if (d := _edit_distance(name, k, limit)) <= limit]
     close = [k for _, k in sorted(slips)] or difflib.get_close_matches(name, others, cutoff=0.7)
     if not close:
         return ""
     return f"Did you mean {' or '.join(f'`{c}`' for c in close[:3])}?"
 
 
-def _slips(typed: str, meant: str, limit: int) -> int:
+def _edit_distance(typed: str, meant: str, limit: int) -> int:
     """Return the Damerau-Levenshtein distance of two names, or `limit + 1` if it is larger."""
     if abs(len(typed) - len(meant)) > limit:
         return limit + 1

@@ -1,4 +1,4 @@
-"""What many branches inside of each other hold and free: each is looked at once."""
+"""Points-to sets of block variables through nested branches, each visited once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from compiler.codegen import deallocate
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.kernels.same_blocks import held
+from compiler.codegen.kernels.same_blocks import points_to
 from compiler.ir.nodes import ONE, TRUE, Mem
 
 BLOCK = Mem("i32")
@@ -27,7 +27,7 @@ def nested(depth: int) -> imp.Stms:
 def test_a_variable_may_hold_the_blocks_of_all_branches_inside() -> None:
     depth = 30
     body = (imp.Declare(f"b_{depth}", BLOCK), *nested(depth))
-    found = held(imp.ImpFun("main", (), (), body, (), (), ()))
+    found = points_to(imp.ImpFun("main", (), (), body, (), (), ()))
     for at in range(depth + 1):
         assert found[f"b_{at}"] == {f"a_{k}" for k in range(at + 1)}
 
@@ -44,7 +44,7 @@ def test_variables_that_change_places_may_hold_either_block() -> None:
         imp.Declare("y_1", BLOCK, "a_2"),
         imp.For("i_1", "i64", ONE, swap),
     )
-    found = held(imp.ImpFun("main", (), (), body, (), (), ()))
+    found = points_to(imp.ImpFun("main", (), (), body, (), (), ()))
     assert found == dict.fromkeys(("c_1", "x_1", "y_1"), frozenset(("a_1", "a_2")))
 
 
