@@ -18,7 +18,7 @@ from compiler.base.context import Options
 from compiler.base.errors import CompileError
 from compiler.base.stack import with_deep_stack
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.imp.parts import whole
+from compiler.codegen.imp.parts import host_stms
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import statements
 from compiler.driver.disk import read_program
@@ -33,7 +33,7 @@ MOST_REGISTERS = 64
 def alone(prog: imp.ImpProg) -> Iterator[tuple[str, bool]]:
     """The launches that are for one thread, and whether that has a loop."""
     for fun in prog.funs:
-        for stm in whole(fun.body):
+        for stm in host_stms(fun.body):
             if not isinstance(stm, k.Launch) or stm.count != ONE or stm.times:
                 continue
             body = statements(stm.kernel.body)

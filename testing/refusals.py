@@ -25,7 +25,7 @@ from compiler.semantics import heap, interp
 from compiler.storage.short_circuit.attempts import Attempt
 from compiler.storage.short_circuit.conditions import CELLS
 from compiler.storage.short_circuit.points import Shortcut
-from compiler.storage.short_circuit.trial import FREE, Trial, Trials, given_numbers, made
+from compiler.storage.short_circuit.trial import FREE, Trial, Trials, given_numbers, make_inputs
 from testing.attempts import versions
 
 FILE = Path(__file__).parent.parent / "bench" / "refusals.txt"
@@ -104,7 +104,7 @@ def _random(trials: Trials) -> Iterator[Trial]:
     fun = trials.fun if trials.fun.entry else next(f for f in trials.prog.funs if f.entry)
     for seed in range(INPUTS):
         numbers = {name: rng.randint(0, _LARGEST) for name in sorted(given_numbers(fun))}
-        trial = made(fun, numbers, seed, _FEW if seed % 2 else _MANY)
+        trial = make_inputs(fun, numbers, seed, _FEW if seed % 2 else _MANY)
         if trial is not None:
             yield trial
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TypeVar, cast
 
 from compiler.algebra.argument import Lemma
-from compiler.algebra.disjoint import Disjoint, Overlap, Verdict, lacking
+from compiler.algebra.disjoint import Disjoint, Overlap, Verdict, one_inequality_missing
 from compiler.algebra.facts import Facts
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
@@ -78,7 +78,7 @@ def answered(
         case Overlap():
             return replace(verdict, point=renamed(verdict.point, names))
     missing = renamed(verdict.missing, names)
-    reason = verdict.reason if missing is None else lacking(missing)
+    reason = verdict.reason if missing is None else one_inequality_missing(missing)
     facts = None if verdict.facts is None else facts_of(verdict.facts)
     return replace(verdict, reason=reason, missing=missing, facts=facts)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from compiler.algebra.disjoint import Overlap, Unknown, Verdict, disjoint, sought
+from compiler.algebra.disjoint import Overlap, Unknown, Verdict, disjoint, find_overlap
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.notation import Reader, facts_in_ways
 from compiler.algebra.poly import Poly
@@ -48,7 +48,7 @@ def _decided(a: object, b: object, assumptions: object) -> Decided:
     first, second = reader.lmad(a), reader.lmad(b)
     verdicts: list[Verdict] = []
     for facts in facts_in_ways(reader, assumptions):
-        verdicts.append(sought(first, second, facts) or disjoint(first, second, facts))
+        verdicts.append(find_overlap(first, second, facts) or disjoint(first, second, facts))
         if not isinstance(verdicts[-1], Unknown):
             return Decided(verdicts[-1], first, second, reader)
     return Decided(verdicts[0], first, second, reader)

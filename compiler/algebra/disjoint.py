@@ -108,7 +108,7 @@ def disjoint(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> Verdict:
     return replace(found, steps=sum(prover.steps for prover in provers))
 
 
-def glance(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, work: int) -> Verdict:
+def quick_verdict(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, work: int) -> Verdict:
     """Return the verdict found within `work` inequalities, with the existing sample points."""
     problem, known = difference(first, second, facts, sampled=bool(facts.points))
     found = _overlap(first, second, known, known.points, QUICK)
@@ -154,18 +154,18 @@ def _verdict(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, provers: list[
         return found
     missing = search.missing
     if missing is not None:
-        return Unknown(lacking(missing), missing, known)
+        return Unknown(one_inequality_missing(missing), missing, known)
     if not known.points:
         return Unknown("No values were found that meet the assumptions.", None, known)
     return Unknown("No way to tell the two sets apart was found.", None, known)
 
 
-def lacking(missing: Poly) -> str:
+def one_inequality_missing(missing: Poly) -> str:
     """Say that a single inequality is missing."""
     return f"Could not prove {missing} >= 0."
 
 
-def beyond(first: Lmad[Poly], second: Lmad[Poly]) -> Disjoint | None:
+def prove_beyond(first: Lmad[Poly], second: Lmad[Poly]) -> Disjoint | None:
     """Return the proof that one set lies entirely beyond the other, if sizes alone imply it.
 
     Fast whether it succeeds or not.
@@ -214,7 +214,7 @@ def _overlap(
     return None
 
 
-def sought(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> Overlap | None:
+def find_overlap(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> Overlap | None:
     """Return a shared cell at points chosen so that the ranges of both sets meet."""
     problem, known = difference(first, second, facts, sampled=False)
     signs = [_sign(dim.stride, Prover(known)) for dim in problem.dims]

@@ -28,7 +28,7 @@ def divide(p: Poly, divisor: Poly) -> tuple[Poly, Poly]:
             break
         mono = max(rest.terms, key=_order)
         coefficient = rest.terms[mono]
-        over = without(mono, lead)
+        over = divide_monomials(mono, lead)
         share = 0 if over is None else coefficient // weight
         if mono and share < 0 and share * weight != coefficient:
             share += 1
@@ -103,7 +103,7 @@ def _steps(offset: Poly) -> list[Poly]:
             found[slope if min(slope.terms.values()) > 0 else -slope] = None
     for mono, coefficient in offset.terms.items():
         for name, _ in mono:
-            rest = without(mono, ((name, 1),))
+            rest = divide_monomials(mono, ((name, 1),))
             if rest is not None and (rest or abs(coefficient) > 1):
                 found[Poly({rest: abs(coefficient)})] = None
     return sorted(found, key=size, reverse=True)[:_STEPS]
@@ -131,7 +131,7 @@ def _common(poly: Poly) -> Monomial:
     return tuple(sorted((common or {}).items()))
 
 
-def without(mono: Monomial, lead: Monomial) -> Monomial | None:
+def divide_monomials(mono: Monomial, lead: Monomial) -> Monomial | None:
     """Return `mono / lead`, or None if it does not divide."""
     powers = dict(mono)
     for name, power in lead:

@@ -63,7 +63,9 @@ def verdict_json(verdict: Verdict, factor: FactorOf = itself) -> Json:
             if unknown.facts is not None:
                 answer["facts"] = data(unknown.facts.bounds)
                 if unknown.missing is not None:
-                    answer["enough"] = data(enough(unknown.missing, unknown.facts.bounds))
+                    answer["enough"] = data(
+                        sufficient_claims(unknown.missing, unknown.facts.bounds)
+                    )
     return answer
 
 
@@ -77,7 +79,7 @@ def _by_name(factor: FactorOf, facts: Facts) -> FactorOf:
     return lambda name: named[name] if name in named else factor(name)
 
 
-def enough(missing: Poly, bounds: Sequence[Poly]) -> list[Poly]:
+def sufficient_claims(missing: Poly, bounds: Sequence[Poly]) -> list[Poly]:
     """Return claims that imply the missing one, with a name or two replaced by bounds."""
     found: dict[Poly, None] = {}
     level = [missing]

@@ -24,7 +24,7 @@ from compiler.analysis.ranges import (
     Ranges,
     Span,
     SpanFact,
-    closer,
+    intersect_ends,
 )
 from compiler.base.names import Name
 from compiler.base.prim import INTS, Prim, int_range
@@ -402,7 +402,7 @@ class ScopedRanges(Ranges):
         known = self._spans.get(poly)
         sources = (source, source)
         if known is not None and known.depth <= depth:
-            ends = closer(ends, known.ends)
+            ends = intersect_ends(ends, known.ends)
             if ends == known.ends:
                 return
             low, high = (new == old for new, old in zip(ends, known.ends, strict=True))

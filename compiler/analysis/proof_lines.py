@@ -57,7 +57,7 @@ def added(claim: Poly, lines: Sequence[tuple[int, Lemma]], more: int) -> Lemma:
     return line_of(claim, Sum(claim, 1, terms), [line for _, line in lines])
 
 
-def beyond(poly: Poly, side: int, end: int) -> Poly:
+def distance_to_bound(poly: Poly, side: int, end: int) -> Poly:
     """Return `poly - end` (side 0) or `end - poly` (side 1): not negative if the bound holds."""
     return poly - end if side == 0 else end - poly
 
@@ -78,7 +78,7 @@ def corners_of(
     (a, b), (c, d) = ends, more
     corners = [x * y for x in ends for y in more]
     end = min(corners) if low else max(corners)
-    claim = beyond(left * right, 0 if low else 1, end)
+    claim = distance_to_bound(left * right, 0 if low else 1, end)
     (up, down), (right_up, right_down) = (
         (left_lines[0].claim, left_lines[1].claim),
         (right_lines[0].claim, right_lines[1].claim),

@@ -18,8 +18,8 @@ from compiler.analysis.proof_lines import (
     Read,
     Terms,
     added,
-    beyond,
     corners_of,
+    distance_to_bound,
     line_of,
     ratio_of,
 )
@@ -179,11 +179,11 @@ class Arguer:
     def _span_end(self, poly: Poly, side: int, end: int, known: SpanFact | None) -> Lemma | None:
         if known is None:
             return None
-        return self._from(known.sources[side], beyond(poly, side, end), known.depth)
+        return self._from(known.sources[side], distance_to_bound(poly, side, end), known.depth)
 
     def _end(self, mono: Monomial, low: bool, end: int, limit: int, at: Ranges) -> Lemma | None:
         """Prove a numeric lower or upper bound of a product of names."""
-        claim = beyond(Poly({mono: 1}), 0 if low else 1, end)
+        claim = distance_to_bound(Poly({mono: 1}), 0 if low else 1, end)
         known = self._known.get(claim)
         if known is not None and known.depth <= limit:
             return known

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from compiler.algebra.argument import Source
-from compiler.algebra.divide import without
+from compiler.algebra.divide import divide_monomials
 from compiler.algebra.poly import Monomial, Poly
 from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
@@ -270,7 +270,7 @@ class Ranges:
             end = None if known is None or known.depth > limit else known.ends[1]
             if end is None or (found is not None and found[0] <= end):
                 continue
-            others = without(whole, mono)
+            others = divide_monomials(whole, mono)
             if others and all(self._name_span(name, limit)[0] >= 1 for name, _ in others):
                 found = end, whole, others
         return found
@@ -493,7 +493,7 @@ def _narrowed(least: int, most: int, ends: Ends) -> Span:
     return least if low is None else max(least, low), most if high is None else min(most, high)
 
 
-def closer(one: Ends, other: Ends) -> Ends:
+def intersect_ends(one: Ends, other: Ends) -> Ends:
     """Intersect two ranges with optional ends."""
     (low1, high1), (low2, high2) = one, other
     least = low1 if low2 is None else low2 if low1 is None else max(low1, low2)

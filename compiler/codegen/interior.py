@@ -76,7 +76,7 @@ def halves(body: Stms, index: Name, bound: set[Name]) -> Halves | None:
         compared = clamps.compared(cond) if isinstance(cond, Bin) else None
         if compared is not None and compared[0] not in ("==", "!="):
             op, shift, limit = compared
-            at = less(limit, shift - (op in ("<=", ">")))
+            at = minus_saturated(limit, shift - (op in ("<=", ">")))
             return Halves(at, *(_with(body, cond, (op[0] == "<") == low) for low in (True, False)))
     return None
 
@@ -124,15 +124,15 @@ class _Clamps:
                 shift = self.shift(value)
                 if shift is not None and self.same(limit):
                     if se.op == "max":
-                        self.lows[less(limit, shift)] = None
+                        self.lows[minus_saturated(limit, shift)] = None
                     else:
-                        self.highs[less(limit, shift - 1)] = None
+                        self.highs[minus_saturated(limit, shift - 1)] = None
                     return value
         if isinstance(se, Bin) and se.at == "i64" and se.op in ("%", "%%"):
             shift = self.shift(se.lhs)
             if shift and abs(shift) <= NEAR and self.same(se.rhs):
-                self.lows[less(ZERO, shift)] = None
-                self.highs[less(se.rhs, shift)] = None
+                self.lows[minus_saturated(ZERO, shift)] = None
+                self.highs[minus_saturated(se.rhs, shift)] = None
                 return se.lhs
         if isinstance(se, (Lit, Var)):
             return self.known.get(se.name, se) if isinstance(se, Var) else se
@@ -147,13 +147,13 @@ class _Clamps:
             return None
         op, shift, limit = compared
         if isinstance(limit, Lit) and int(limit.value) - shift <= NEAR:
-            self.lows[less(limit, shift - (op not in ("<", ">=")))] = None
+            self.lows[minus_saturated(limit, shift - (op not in ("<", ">=")))] = None
             return Lit(op in (">", ">=", "!="), "bool")
         far = None if self.end is None else poly_of(limit)
         past = None if far is None or self.end is None else (far - self.end).constant
         if past is None or abs(past - shift) > NEAR:
             return None
-        self.highs[less(limit, shift - (op in ("<=", ">")))] = None
+        self.highs[minus_saturated(limit, shift - (op in ("<=", ">")))] = None
         return Lit(op in ("<", "<=", "!="), "bool")
 
     def compared(self, se: Bin) -> tuple[str, int, SE] | None:
@@ -198,7 +198,7 @@ def simpler(se: SE) -> SE:
     return se
 
 
-def less(limit: SE, shift: int) -> SE:
+def minus_saturated(limit: SE, shift: int) -> SE:
     """Return `limit - shift`, saturated to the range of i64."""
     if shift == 0:
         return limit

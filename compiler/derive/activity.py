@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from compiler.base.names import Name
 from compiler.derive.partials import edges
 from compiler.ir import nodes as ir
-from compiler.ir.aliases import viewed
+from compiler.ir.aliases import viewed_array
 from compiler.ir.nodes import SE, Lit, Operand, Var
 from compiler.ir.scatters import writes
 
@@ -60,7 +60,7 @@ class Activity:
         exp = stm.exp
         if isinstance(exp, ir.SE_NODES):
             return (is_smooth(exp, self.active),)
-        view = viewed(exp)
+        view = viewed_array(exp)
         if view is not None:
             return (view in self.active,)
         match exp:

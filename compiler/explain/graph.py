@@ -14,7 +14,7 @@ from compiler.ir.nodes import Body, Function, If, Loop, Prog
 from compiler.protocol.polynomials import Factor, names_in
 from compiler.protocol.storage import Colour as Shared
 from compiler.protocol.storage import FunctionGraphs, Interference, Node, Place
-from compiler.storage.interference import Life, Sizes, fused_scan_blocks, lives
+from compiler.storage.interference import Life, Sizes, fused_scan_blocks, live_ranges
 from compiler.storage.merge import Colour, Colouring
 
 
@@ -39,7 +39,7 @@ def _graphs(fun: Function, called: Called, target: Target | None) -> list[Interf
     return [
         _graph(where, prov, found, Colouring(body, sizes, None, apart=_apart(body, target)), called)
         for where, prov, body in _bodies(f"`{fun.name}`", fun.prov, fun.body)
-        if (found := lives(body))
+        if (found := live_ranges(body))
     ]
 
 

@@ -23,7 +23,7 @@ from compiler.base.text import Text, plain
 from compiler.codegen.cuda.program import split
 from compiler.codegen.cuda.runtime import FMA, THREADS, blocks_for, threads_for
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.imp.parts import whole
+from compiler.codegen.imp.parts import host_stms
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import shared_bytes
 from compiler.codegen.signature import Plain, choose_entry, solve_sizes
@@ -273,7 +273,7 @@ class Prediction:
 
 def kernels_of(prog: imp.ImpProg, text: Text) -> dict[str, tuple[k.Kernel, tuple[Place, ...]]]:
     """Return the kernels of a program by name, with their statements."""
-    launches = (s for f in prog.funs for s in whole(f.body) if isinstance(s, k.Launch))
+    launches = (s for f in prog.funs for s in host_stms(f.body) if isinstance(s, k.Launch))
     return {s.kernel.name: (s.kernel, places(text, s.kernel)) for s in launches}
 
 

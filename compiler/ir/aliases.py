@@ -185,7 +185,7 @@ def roots_of(stms: tuple[ir.Stm, ...]) -> tuple[dict[Name, Sources], Sources]:
     return roots, frozenset(gone)
 
 
-def viewed(exp: ir.Exp) -> Name | None:
+def viewed_array(exp: ir.Exp) -> Name | None:
     """Return the array that an expression is a view of, or None."""
     field = _VIEWS.get(type(exp))
     return None if field is None else getattr(exp, field)

@@ -41,7 +41,7 @@ def is_result(pat: Sequence[Param], rest: Sequence[Stm], results: Sequence[Opera
     return [copies.get(x, x) if isinstance(x, str) else x for x in found] == [p.name for p in pat]
 
 
-def ending(body: Body, name: str) -> int | None:
+def tail_call_index(body: Body, name: str) -> int | None:
     """Return the index of a final tail call, or branch with one; None if there is none."""
     stms = body.stms
     at = next((k for k in reversed(range(len(stms))) if type(stms[k].exp) is not Copy), None)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.ir import walk
-from compiler.ir.aliases import overwritten, viewed
+from compiler.ir.aliases import overwritten, viewed_array
 
 _SCALARS = frozenset(ir.SE_NODES)
 Link = tuple[ir.Param, ir.Operand]
@@ -131,7 +131,7 @@ def _learn(stm: ir.Stm, found: Classes, links: Iterable[Link]) -> None:
 def _links(stm: ir.Stm, funs: Mapping[str, ir.Function]) -> Iterable[Link]:
     """Link names bound by a statement, in its pattern and bodies, to what they may alias."""
     exp, pat = stm.exp, stm.pat
-    view = viewed(exp)
+    view = viewed_array(exp)
     if view is not None:
         return ((pat[0], view),)
     match exp:

@@ -169,8 +169,8 @@ def _inside_soac(exp: ir.Soac, uses: UseCounts) -> ir.Soac:
     arrays = exp.arrays
     if len(kept) < len(fn.params):
         uses.removed += 1
-        fn = ir.Lambda(some(fn.params, kept), fn.body, fn.returns)
-        arrays = some(arrays, kept)
+        fn = ir.Lambda(select(fn.params, kept), fn.body, fn.returns)
+        arrays = select(arrays, kept)
     for param in fn.params:
         uses.add(param.type)
     uses.add(fn.returns)
@@ -363,24 +363,24 @@ def _pick_seg(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
     ]
     if len(kept) == len(stm.pat) or not kept:
         return stm
-    results, returns = some(exp.body.results, kept), some(exp.body.returns, kept)
+    results, returns = select(exp.body.results, kept), select(exp.body.returns, kept)
     body = replace(exp.body, results=results, returns=returns)
     return _picked(stm, kept, replace(exp, body=body), uses)
 
 
 def _picked(stm: ir.Stm, kept: list[int], exp: ir.Exp, uses: UseCounts) -> ir.Stm:
     uses.removed += 1
-    return ir.Stm(some(stm.pat, kept), exp, stm.prov)
+    return ir.Stm(select(stm.pat, kept), exp, stm.prov)
 
 
-def some(items: Sequence[T], kept: list[int]) -> tuple[T, ...]:
+def select(items: Sequence[T], kept: list[int]) -> tuple[T, ...]:
     """Return the items at the positions `kept`."""
     return tuple([items[k] for k in kept])
 
 
 def body_with(body: ir.Body, kept: list[int]) -> ir.Body:
     """Return the body with only some of its results."""
-    return ir.Body(body.stms, some(body.results, kept), body.prov)
+    return ir.Body(body.stms, select(body.results, kept), body.prov)
 
 
 def branch_with(exp: ir.If, kept: list[int]) -> ir.If:
@@ -390,10 +390,10 @@ def branch_with(exp: ir.If, kept: list[int]) -> ir.If:
 
 def loop_with(exp: ir.Loop, kept: list[int]) -> ir.Loop:
     """Return the loop with only some of its parameters."""
-    params, init = some(exp.params, kept), some(exp.init, kept)
+    params, init = select(exp.params, kept), select(exp.init, kept)
     return ir.Loop(params, init, exp.form, body_with(exp.body, kept))
 
 
 def lambda_with(fn: ir.Lambda, kept: list[int]) -> ir.Lambda:
     """Return the lambda with only some of its results."""
-    return ir.Lambda(fn.params, body_with(fn.body, kept), some(fn.returns, kept))
+    return ir.Lambda(fn.params, body_with(fn.body, kept), select(fn.returns, kept))

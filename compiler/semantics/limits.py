@@ -18,7 +18,7 @@ from compiler.base.names import Name
 from compiler.base.spans import NOWHERE, Prov, merge_prov
 from compiler.ir import nodes as ir
 from compiler.ir.entry import visible_results
-from compiler.ir.recursion import DEEPEST, calls_itself, ending, too_deep
+from compiler.ir.recursion import DEEPEST, calls_itself, tail_call_index, too_deep
 from compiler.ir.sizes import signed
 
 USUAL_BYTES = 1 << 33
@@ -124,7 +124,7 @@ class Watched:
         """Return the position of the statement that ends a body with calls of a function."""
         found = self._ends.get(id(body))
         if found is None:
-            found = self._ends[id(body)] = body, ending(body, name)
+            found = self._ends[id(body)] = body, tail_call_index(body, name)
         return found[1]
 
     def end(self, body: ir.Body, name: str) -> list[Any]:

@@ -17,7 +17,7 @@ from compiler.base.rules import Pass
 from compiler.ir import nodes as ir
 from compiler.ir.walk import all_stms
 from compiler.optimise.inline import inline_some
-from compiler.storage.origin import behind
+from compiler.storage.origin import source_array
 
 MOST = 250
 """Maximum number of statements added by inlining one function."""
@@ -76,7 +76,7 @@ class _Arrays:
 
     def behind(self, name: Name) -> Name:
         """Return the array of which a name is a view or a later state."""
-        while name in self.made and (source := behind(self.made[name][0].exp)) is not None:
+        while name in self.made and (source := source_array(self.made[name][0].exp)) is not None:
             name = source
         return name
 
@@ -86,7 +86,7 @@ class _Arrays:
             stm, k = self.made[name]
             if isinstance(stm.exp, ir.Slice | ir.Rearrange):
                 return True
-            source = behind(stm.exp)
+            source = source_array(stm.exp)
             if source is None:
                 return isinstance(stm.exp, ir.Call) and (stm.exp.fun, k) in self.views
             name = source

@@ -61,7 +61,7 @@ class Life:
         return self.start <= other.until and other.start <= self.until
 
 
-def lives(body: ir.Body) -> list[Life]:
+def live_ranges(body: ir.Body) -> list[Life]:
     """Return the live ranges of the body's own allocations, in order of first use.
 
     Omits unused blocks.

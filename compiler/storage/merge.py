@@ -30,7 +30,7 @@ from compiler.storage.hoist_allocations import (
     hoist_from_branches,
     hoist_from_loop,
 )
-from compiler.storage.interference import Life, Sizes, fused_scan_blocks, lives
+from compiler.storage.interference import Life, Sizes, fused_scan_blocks, live_ranges
 
 RULE = Rule("merge/blocks", "Two blocks become one.")
 KERNELS = Rule("merge/in-kernels", "Two blocks of each point of a kernel become one.")
@@ -119,7 +119,7 @@ class _Merging:
         """Let the body's own allocations share memory."""
         apart = fused_scan_blocks(body, self.ctx.target)
         found = Colouring(body, self.sizes, self.ctx, self.called, apart=apart)
-        return _with_colours(body, found.of(lives(body)))
+        return _with_colours(body, found.of(live_ranges(body)))
 
 
 @dataclass(slots=True)
@@ -139,7 +139,7 @@ class _Inside:
         if sum(isinstance(stm.exp, ir.Alloc) and self._large(stm.exp) for stm in body.stms) < 2:
             return body
         plain = ir.Body(body.stms, tuple(_named(body.results)))
-        found = [life for life in lives(plain) if self._large(life.alloc)]
+        found = [life for life in live_ranges(plain) if self._large(life.alloc)]
         if len(found) < 2:
             return body
         colours = Colouring(plain, self.sizes, self.ctx, self.called, KERNELS, grows=False).of(

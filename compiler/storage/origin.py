@@ -42,10 +42,10 @@ def _source(stm: ir.Stm, k: int) -> Name | None:
             end, start = body.results[k], init[k]
             if isinstance(end, str) and isinstance(start, str):
                 return start if origin(body, end) == params[k].name else None
-    return behind(stm.exp)
+    return source_array(stm.exp)
 
 
-def behind(exp: ir.Exp) -> Name | None:
+def source_array(exp: ir.Exp) -> Name | None:
     """Return the array of which an expression is a view or a later state, or None."""
     match exp:
         case (

@@ -12,7 +12,7 @@ from compiler.base.errors import CompilerBug
 from compiler.base.text import plain
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.parser import parse as parse_imp
-from compiler.codegen.imp.parts import whole
+from compiler.codegen.imp.parts import host_stms
 from compiler.codegen.imp.printer import show as show_imp
 from compiler.codegen.imp.verify import verify
 from compiler.codegen.kernels.failed_checks import after_checks
@@ -66,7 +66,7 @@ def copied(source: str, target: str = "c") -> Compilation:
 def called(work: Compilation, stage: str) -> list[str]:
     """What is called in IMP or the kernel IR, without the tags of names."""
     funs = work.result(stage).prog.funs
-    calls = [stm for fun in funs for stm in whole(fun.body) if isinstance(stm, imp.Call)]
+    calls = [stm for fun in funs for stm in host_stms(fun.body) if isinstance(stm, imp.Call)]
     return [re.sub(r"_\d+$", "", call.fun) for call in calls]
 
 
@@ -243,7 +243,7 @@ def test_kernels_of_functions_look_first_where_a_check_may_have_failed(
     prog = work.result("kernels").prog
     assert called(work, "kernels").count("f") == 2
     (f,) = (fun for fun in prog.funs if fun.name.startswith("f_"))
-    own = {s.kernel.name for s in whole(f.body) if hasattr(s, "kernel")}
+    own = {s.kernel.name for s in host_stms(f.body) if hasattr(s, "kernel")}
     second = {name for name in own if "_second" in name or "_third" in name}
     first = own - second
     assert bool(first & after_checks(prog).kernels) == looks

@@ -15,7 +15,7 @@ from compiler.base.context import Ctx
 from compiler.frontend.flatpack import read
 from compiler.frontend.flatpack.chunks import FIRST, STEPS, Chunk, SinkValues, SizedProgram
 from compiler.frontend.flatpack.laws import apply_laws
-from compiler.frontend.flatpack.windows import NoWindow, WindowPlan, tell, windows
+from compiler.frontend.flatpack.windows import NoWindow, WindowPlan, report_windows, windows
 from compiler.semantics import flatpack as model
 from tests.frontend.test_flatpack import PROGRAMS, inputs
 
@@ -164,7 +164,7 @@ def test_chains_of_operations(chain: list[str], rows: int, at_once: int) -> None
 )
 def test_a_remark_tells_the_window(source: str, kind: str, rows: str | None) -> None:
     ctx = Ctx()
-    tell(read(source), ctx)
+    report_windows(read(source), ctx)
     (told,) = ctx.remarks
     assert (told.kind, told.rule) == (kind, "windows/stream")
     assert dict(told.numbers).get("rows of a window") == rows

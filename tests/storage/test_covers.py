@@ -7,7 +7,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.algebra.disjoint import beyond
+from compiler.algebra.disjoint import prove_beyond
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
 from compiler.storage.short_circuit.covers import Cover, IsSize, covers
@@ -73,14 +73,14 @@ def test_rows_of_a_matrix_are_two_blocks_of_rows() -> None:
     base = Lmad(M * 140, (Dim(M, Poly.const(1)),))
     found = of(base, sets, lambda size: True)
     assert sorted(len(cover.members) for cover in found) == [140, 159]
-    assert all(beyond(base, cover.cells) for cover in found)
+    assert all(prove_beyond(base, cover.cells) for cover in found)
 
 
 @settings(deadline=None)
 @given(st.integers(0, 1 << 30))
 def test_what_lies_beyond_has_no_cell_in_common(seed: int) -> None:
     first, second = some(seed, 2)
-    if beyond(first, second) is not None:
+    if prove_beyond(first, second) is not None:
         for n in range(4):
             for m in range(4):
                 assert cells(first, n, m).isdisjoint(cells(second, n, m))
@@ -94,7 +94,7 @@ def test_a_cover_that_is_too_large_is_cut_until_it_fits() -> None:
     shown: list[int] = []
     while todo:
         cover = todo.pop()
-        if beyond(base, cover.cells) is not None:
+        if prove_beyond(base, cover.cells) is not None:
             shown += cover.members
         else:
             assert len(cover.members) > 1

@@ -16,7 +16,7 @@ from compiler.codegen.c.tiles import TileKernels, given_of, widest
 from compiler.codegen.c.types import c_name
 from compiler.codegen.free_names import FreeNames
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.imp.parts import names, whole
+from compiler.codegen.imp.parts import host_stms, names
 from compiler.codegen.lanes import LaneTiling, lane_tiling
 from compiler.codegen.traits import assigned, loaded, stored
 from compiler.ir.nodes import Lit
@@ -85,7 +85,7 @@ def independent(stm: imp.For) -> LaneTiling | None:
     few = isinstance(stm.bound, Lit) and int(stm.bound.value) < FEWEST
     if few or stm.prim != "i64" or not any(isinstance(s, imp.For) for s in stm.body):
         return None
-    inside = list(whole(stm.body))
+    inside = list(host_stms(stm.body))
     bound = names(stm.body, "bind")
     cells: dict[Name, Poly] = {}
     for one in inside:

@@ -175,18 +175,18 @@ def map_bodies(stm: imp.Stm, of: Callable[[imp.Stms], imp.Stms]) -> imp.Stm:
     return replace(stm, **made) if any(made[n] is not getattr(stm, n) for n in names) else stm  # type: ignore[type-var]
 
 
-def whole(stms: imp.Stms) -> Iterator[imp.Stm]:
+def host_stms(stms: imp.Stms) -> Iterator[imp.Stm]:
     """Yield host statements and those nested in them, but not those of kernels."""
     for stm in stms:
         yield stm
         if not isinstance(stm, imp.Kernel):
             for body in bodies(stm):
-                yield from whole(body)
+                yield from host_stms(body)
 
 
 def called_functions(prog: imp.ImpProg) -> dict[str, imp.ImpFun]:
     """Return the called host functions by name, in order of dependence."""
-    names = {s.fun for fun in prog.funs for s in whole(fun.body) if isinstance(s, imp.Call)}
+    names = {s.fun for fun in prog.funs for s in host_stms(fun.body) if isinstance(s, imp.Call)}
     return {fun.name: fun for fun in prog.funs if fun.name in names}
 
 

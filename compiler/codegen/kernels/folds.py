@@ -118,7 +118,7 @@ class Tile(NamedTuple):
     size: int
 
 
-def several(
+def elements_per_thread(
     folds: Sequence[Fold], scan: bool, target: Target, kept: Sequence[KeptValue] = ()
 ) -> Outcome[Tile]:
     """Choose the elements per thread for order-dependent folds, including kept values."""
@@ -305,7 +305,7 @@ def strided(kernel: Kernel, folds: tuple[Fold, ...], low: SE, high: SE, body: St
     prov = kernel.prov
     steps = tuple(s for fold in folds for s in accumulate(fold, prov))
     out = starts(folds, prov)
-    out += every(kernel, low, high, (point(body + steps),))
+    out += distribute(kernel, low, high, (point(body + steps),))
     return (*out, *combined(folds, False, prov), Barrier(prov))
 
 
@@ -335,7 +335,7 @@ def several_at_once(
     )
 
 
-def every(kernel: Kernel, low: SE, high: SE, body: Stms) -> Stms:
+def distribute(kernel: Kernel, low: SE, high: SE, body: Stms) -> Stms:
     """Distribute the elements from `low` up to `high` over the threads."""
     start = add(low, i64(THREAD))
     index = kernel.dims[-1][0]
@@ -367,10 +367,10 @@ def in_warp(fold: Fold, prov: Prov, lanes: SE) -> Stms:
     """
     pairs = zip(fold.op.lhs, fold.op.prims, strict=True)
     left = tuple(Declare(own(name, "left"), Scalar(prim), None, prov) for name, prim in pairs)
-    return (*left, doubling(fold, prov, lanes))
+    return (*left, doubling_loop(fold, prov, lanes))
 
 
-def doubling(fold: Fold, prov: Prov, lanes: SE) -> k.Stride:
+def doubling_loop(fold: Fold, prov: Prov, lanes: SE) -> k.Stride:
     """Return the doubling loop of `in_warp`, given variables for the left neighbour."""
     lane, step = Var(LANE, "i32"), Var(STEP, "i32")
     left = [own(name, "left") for name in fold.op.lhs]
@@ -608,4 +608,4 @@ def add_prefixes(kernel: Kernel, folds: tuple[Fold, ...], low: SE, high: SE) -> 
         names = zip(fold.op.lhs, fold.op.prims, strict=True)
         body += [Declare(lhs, Scalar(prim), None, kernel.prov) for lhs, prim in names]
         body += (combine(fold, start, cells, kernel.prov), *finish(fold, kernel.prov))
-    return every(kernel, low, high, tuple(body))
+    return distribute(kernel, low, high, tuple(body))

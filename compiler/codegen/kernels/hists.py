@@ -32,7 +32,7 @@ from compiler.codegen.imp.nodes import (
 from compiler.codegen.index import add, minimum, mul, product, row_major, sub
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.bins import needs_lock, update_cells, update_result
-from compiler.codegen.kernels.folds import every, own, own_range
+from compiler.codegen.kernels.folds import distribute, own, own_range
 from compiler.codegen.kernels.nodes import OWN, THREAD, THREADS, Barrier
 from compiler.codegen.kernels.threads import i64, point
 from compiler.codegen.traits import stored, traits_of
@@ -151,7 +151,7 @@ def hist_stage(kernel: Kernel, work: HistWork, of: Plan, target: Target) -> Stms
         code.append(_each(i64(_count(hist)), nothing, kernel))
     code.append(Barrier(prov))
     updates = tuple(_own_bin(hist, start, of, target, kernel) for hist in hists)
-    code += every(kernel, low, high, (point(kernel.body + updates),))
+    code += distribute(kernel, low, high, (point(kernel.body + updates),))
     code.append(Barrier(prov))
     for hist in hists:
         update = _to_result(hist, start, target, kernel)

@@ -10,7 +10,7 @@ from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.base.spans import Prov
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.imp.parts import whole
+from compiler.codegen.imp.parts import host_stms
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import free_names
 from compiler.codegen.stm_uses import StmUses
@@ -215,7 +215,7 @@ class _Gather:
     def nested(self, stm: imp.If | imp.For | imp.While, looped: bool) -> None:
         """Visit a statement with nested ones."""
         can, loop = movable(stm), not isinstance(stm, imp.If)
-        if can and loop and (touches(stm) or rounds(stm) >= MANY) and self.moves(stm):
+        if can and loop and (accesses_memory(stm) or rounds(stm) >= MANY) and self.moves(stm):
             self.found.moved.add(id(stm))
             self.found.chosen.append(stm)
             uses = free_names((stm,)).free_scalars()
@@ -269,14 +269,14 @@ def rounds(stm: imp.Stm) -> int:
     return int(stm.bound.value) * max((rounds(inside) for inside in stm.body), default=1)
 
 
-def touches(stm: imp.Stm) -> bool:
+def accesses_memory(stm: imp.Stm) -> bool:
     """True if a statement accesses memory anywhere."""
-    return any(isinstance(s, imp.Load | imp.Store | k.Fetch) for s in whole((stm,)))
+    return any(isinstance(s, imp.Load | imp.Store | k.Fetch) for s in host_stms((stm,)))
 
 
 def assigned(stms: imp.Stms) -> set[Name]:
     """Return the variables that host statements assign."""
-    return {s.name for s in whole(stms) if isinstance(s, imp.Assign | k.Fetch)}
+    return {s.name for s in host_stms(stms) if isinstance(s, imp.Assign | k.Fetch)}
 
 
 def sets_first(stms: imp.Stms, name: Name) -> bool:

@@ -59,7 +59,7 @@ from compiler.codegen.kernels.folds import (
     carries,
     combine,
     components,
-    doubling,
+    doubling_loop,
     one_tile,
     own,
     segment,
@@ -245,7 +245,7 @@ class LookBack:
         for fold in self.folds:
             lhs, pairs = fold.op.lhs, list(zip(fold.op.lhs, fold.op.prims, strict=True))
             left, found = [own(n, "left") for n in lhs], [_found(n) for n in lhs]
-            out.append(doubling(fold, prov, Lit(WARP, "i32")))
+            out.append(doubling_loop(fold, prov, Lit(WARP, "i32")))
             out += [k.Shuffle(own(n, "left"), p, Var(n, p), last, prov) for n, p in pairs]
             out.append(combine(fold, left, found, prov))
             out += [Assign(_found(n), Var(n, p), prov) for n, p in pairs]

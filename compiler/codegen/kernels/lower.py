@@ -33,12 +33,12 @@ from compiler.codegen.kernels.folds import (
     CHUNK,
     SEVERAL,
     components,
+    elements_per_thread,
     first_stage,
     ordered,
     part,
     result_cell,
     second_stage,
-    several,
     third_stage,
 )
 from compiler.codegen.kernels.fuse_scan_map import (
@@ -175,7 +175,7 @@ class _Lowering:
         """Fuse a map among the statements after a scan with it, if possible."""
         plan = plan_fusion(scan, behind, made, users, self.blocks)
         if isinstance(plan, Applied) and isinstance(scan.work, imp.ScanWork):
-            tile = several(scan.work.folds, True, self.target, plan.new.kept)
+            tile = elements_per_thread(scan.work.folds, True, self.target, plan.new.kept)
             if not isinstance(tile, Applied) or self.ctx.options.is_off(SEVERAL):
                 return None
         return self.ctx.commit(HANDED, scan.prov, plan)
@@ -393,7 +393,7 @@ class _Lowering:
         folds = of_elements(kernel, kernel.work.folds)
         prov, scan = kernel.prov, isinstance(kernel.work, imp.ScanWork)
         kept = plan.kept if plan else ()
-        tile = self.ctx.commit(SEVERAL, prov, several(folds, scan, self.target, kept))
+        tile = self.ctx.commit(SEVERAL, prov, elements_per_thread(folds, scan, self.target, kept))
         if scan and tile and not (plan and plan.totals):
             looks = Applied(LookBack(kernel, folds, tile), BECAUSE)
             if one := self.ctx.commit(LOOK_BACK, prov, looks):

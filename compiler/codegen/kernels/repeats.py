@@ -23,7 +23,7 @@ from compiler.base.names import Name
 from compiler.base.remarks import NOTHING, Applied, Missed, Outcome
 from compiler.base.rules import Rule
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.imp.parts import map_bodies, whole
+from compiler.codegen.imp.parts import host_stms, map_bodies
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.host_numbers import mentioned
 from compiler.codegen.kernels.walk import launch_sized, with_body
@@ -70,7 +70,7 @@ def _alike(stms: imp.Stms, number: set[Name]) -> imp.Stms:
     `number` are names that differ between iterations; extended by those of the statements.
     Iterations with loops or calls are not captured, and stay as they are.
     """
-    if any(isinstance(stm, imp.For | imp.While | imp.Call) for stm in whole(stms)):
+    if any(isinstance(stm, imp.For | imp.While | imp.Call) for stm in host_stms(stms)):
         return stms
     out: list[imp.Stm] = []
     for outer in stms:
@@ -96,7 +96,7 @@ def _numbered(loop: imp.For, ctx: Ctx) -> imp.For | None:
         return None
     stms = tuple(s for s in loop.body if not isinstance(s, imp.Define) or s.name not in moved)
     made = replace(loop, body=_with_defines(stms, moved))
-    body = tuple(whole(made.body))
+    body = tuple(host_stms(made.body))
     launches = any(isinstance(stm, k.Launch) for stm in body)
     if not launches or _differs(made, body, ctx.names.called, {loop.index, *moved}):
         return None
@@ -133,7 +133,7 @@ def turning(loop: imp.For, called: Callable[[Name], str]) -> Outcome[Turning]:
 
     None for a loop without launches. `called` gives the names for readers.
     """
-    body = tuple(whole(loop.body))
+    body = tuple(host_stms(loop.body))
     launches = [stm for stm in body if isinstance(stm, k.Launch)]
     if not launches:
         return None

@@ -21,15 +21,15 @@ from compiler.base.names import Name
 from compiler.base.remarks import NOTHING, Applied, Missed
 from compiler.base.rules import Rule
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.imp.parts import map_bodies, whole
+from compiler.codegen.imp.parts import host_stms, map_bodies
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.host_numbers import (
     HostNumbers,
+    accesses_memory,
     assigned,
     mentioned,
     numbers_of,
     sets_first,
-    touches,
 )
 from compiler.codegen.kernels.threads import i64
 from compiler.codegen.kernels.walk import free_names, with_body
@@ -63,7 +63,7 @@ def resident(fun: imp.ImpFun, ctx: Ctx, counted: Iterator[int]) -> imp.ImpFun:
     off = ctx.options.is_off(RESIDENT)
 
     def moves(loop: imp.Stm) -> bool:
-        told = BY_ONE if touches(loop) else COMPILED
+        told = BY_ONE if accesses_memory(loop) else COMPILED
         return ctx.commit(RESIDENT, loop.prov, told) is not None
 
     found = numbers_of(fun, moves)
@@ -190,7 +190,7 @@ class _Residents:
             case k.Ranges():
                 return back.isdisjoint(mentioned(stm))
             case imp.Alloc() | k.Part() | imp.Assert():
-                checks = any(isinstance(s, imp.Assert) for s in whole(tuple(waiting)))
+                checks = any(isinstance(s, imp.Assert) for s in host_stms(tuple(waiting)))
                 return not checks and back.isdisjoint(mentioned(stm))
         return False
 
@@ -281,7 +281,7 @@ class _Residents:
     def counted_in(self, stms: imp.Stms) -> Counter[Name]:
         """Count the host statements that need each scalar, recomputation included."""
         found: Counter[Name] = Counter()
-        for stm in whole(stms):
+        for stm in host_stms(stms):
             needed, todo = set[Name](), list(mentioned(stm))
             while todo:
                 name = todo.pop()

@@ -194,7 +194,7 @@ class TermBuilder:
                     self.at(span),
                     "If they are the same whenever the program runs, claim it: "
                     f"`HasShape .. ({self.shape(shape)})`."
-                    if len(shape) == len(one.shape) and not apart(shape, one.shape)
+                    if len(shape) == len(one.shape) and not certainly_differ(shape, one.shape)
                     else "",
                 )
             shape = shape or one.shape
@@ -415,7 +415,7 @@ class TermBuilder:
         arg, shape = self.term(args[0], span), self.dims(args[1], span)
         if not arg.shape:
             return self.expanded(arg, shape)
-        if len(arg.shape) != len(shape) or apart(arg.shape, shape):
+        if len(arg.shape) != len(shape) or certainly_differ(arg.shape, shape):
             message = f"This has the shape {self.shape(arg.shape)}, not {self.shape(shape)}."
             raise wrong(codes.flatpack.SHAPE, message, self.at(span))
         if arg.shape == shape:
@@ -493,7 +493,7 @@ def is_int(text: str) -> bool:
     return text.lstrip("-").isdigit()
 
 
-def apart(a: Shape, b: Shape) -> bool:
+def certainly_differ(a: Shape, b: Shape) -> bool:
     """Test whether two shapes of one rank differ for all sizes."""
     return any((x - y).constant not in (0, None) for x, y in zip(a, b, strict=True))
 

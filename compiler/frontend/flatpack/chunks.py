@@ -18,7 +18,7 @@ from compiler.frontend.flatpack import terms as t
 from compiler.frontend.flatpack.build import TermBuilder
 from compiler.frontend.flatpack.evaluate import Meaning
 from compiler.frontend.flatpack.values import SizeTable, wrong
-from compiler.frontend.flatpack.windows import Demand, Reading, Sink, WindowPlan, below
+from compiler.frontend.flatpack.windows import Demand, Reading, Sink, WindowPlan, lift
 
 STEPS, FIRST = "window'steps", "window'first"
 """Parameters of a program for some steps: their number, and the index of the first.
@@ -249,7 +249,7 @@ class Chunk:
         """Slice rows along an axis."""
         if at == 0 and (term.shape[axis] == count or self.is_kept(term.shape[axis])):
             return term
-        how = below(t.SubRange(at, at + count - 1), axis)
+        how = lift(t.SubRange(at, at + count - 1), axis)
         return t.Twist(term.span, self.build.twisted(how, term.shape, term.span), how, term)
 
     def is_kept(self, size: Poly) -> bool:

@@ -21,7 +21,7 @@ from compiler.base.spans import PRELUDE, Span
 from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.frontend.flatpack import syntax as s
 from compiler.frontend.flatpack import terms as t
-from compiler.frontend.flatpack.build import TermBuilder, apart, is_int
+from compiler.frontend.flatpack.build import TermBuilder, certainly_differ, is_int
 from compiler.frontend.flatpack.parser import OPERATORS, is_pattern, parse
 from compiler.frontend.flatpack.values import (
     USUAL,
@@ -405,7 +405,7 @@ class _Evaluation(TermBuilder):
         dims = [] if len(dims) == 1 and _is_scalar(dims[0]) else dims
         known = dict(sizes)
         wanted = [self.wanted(*both, known) for both in zip(dims, found.shape, strict=False)]
-        if len(dims) != len(found.shape) or apart(found.shape, tuple(wanted)):
+        if len(dims) != len(found.shape) or certainly_differ(found.shape, tuple(wanted)):
             bound = [f"{name} = {self.sizes.show(size)}" for name, size in sizes.items()]
             message = f"`{fit.function}` takes `{name} : {_shown(dims)}`"
             message += f", where {', '.join(bound)}" if bound else ""

@@ -269,7 +269,7 @@ def primitives(how: t.Structural, depth: int = 0) -> Iterator[tuple[int, t.Struc
             yield depth, how
 
 
-def below(how: t.Structural, depth: int) -> t.Structural:
+def lift(how: t.Structural, depth: int) -> t.Structural:
     """Lift a transformation below so many outer dimensions."""
     for _ in range(depth):
         how = t.Smap(how)
@@ -447,7 +447,7 @@ class _Axes:
     def twisted(self, span: Span, depth: int, how: t.Structural, arg: t.Term) -> t.Term:
         """Rewrite one step of a transformation of a term with an axis."""
         axis, rank = self.axes[id(arg)], len(arg.shape)
-        new = self.one(span, below(how, depth), arg)
+        new = self.one(span, lift(how, depth), arg)
         if isinstance(how, t.Transpose | t.RotateL | t.RotateR):
             if axis >= depth:
                 self.axes[id(new)] = depth + _moved(how, rank - depth, axis - depth)
@@ -461,9 +461,9 @@ class _Axes:
         elif axis > depth:
             self.axes[id(new)] = axis - 1
         else:
-            only = self.one(span, below(t.SubRange(how.at, how.at), depth), arg)
+            only = self.one(span, lift(t.SubRange(how.at, how.at), depth), arg)
             self.axes[id(only)] = axis
-            return self.one(span, below(t.Slice(Poly.const(0)), depth), self.sink(only))
+            return self.one(span, lift(t.Slice(Poly.const(0)), depth), self.sink(only))
         return new
 
     def one(self, span: Span, how: t.Structural, arg: t.Term) -> t.Twist:
@@ -588,7 +588,7 @@ class _Axes:
         return new
 
 
-def tell(program: Any, ctx: Ctx) -> Any:
+def report_windows(program: Any, ctx: Ctx) -> Any:
     """Report the window needed of each array that a FlatPack program is given."""
     if not isinstance(program, Meaning):
         return program
@@ -619,4 +619,4 @@ RULE = Rule(
     "Tells which window of an array a FlatPack program needs when it is read row by row.",
     optional=False,
 )
-PASS = Pass("windows", "Finds the windows of FlatPack's data.", tell, (RULE,))
+PASS = Pass("windows", "Finds the windows of FlatPack's data.", report_windows, (RULE,))

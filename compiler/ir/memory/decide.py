@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import chain, groupby, islice, permutations, product
 from typing import TypeVar
 
-from compiler.algebra.disjoint import Disjoint, Overlap, glance
+from compiler.algebra.disjoint import Disjoint, Overlap, quick_verdict
 from compiler.algebra.facts import Facts, Point
 from compiler.algebra.inequality import Prover
 from compiler.algebra.lmad import Dim, Lmad
@@ -145,10 +145,10 @@ def _find_apart(
     known = Facts.of(facts, names=one.names() | other.names())
     if fits is not None:
         occurring = replace(known, points=tuple(filter(fits, known.points)))
-        verdict = glance(one, other, occurring, 0) if occurring.points else None
+        verdict = quick_verdict(one, other, occurring, 0) if occurring.points else None
         if isinstance(verdict, Overlap):
             return Refuted(verdict.point, verdict.cell)
-    return _PROVED if isinstance(glance(one, other, known, WORK), Disjoint) else _OPEN
+    return _PROVED if isinstance(quick_verdict(one, other, known, WORK), Disjoint) else _OPEN
 
 
 def is_plainly_apart(one: Lmad[Poly], other: Lmad[Poly], natural: Container[Name]) -> bool:

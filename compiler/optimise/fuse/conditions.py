@@ -157,7 +157,7 @@ _WORDS = {cls: ir.CORE.trait("called")[cls] for cls in ir.Soac.__args__}
 _WORDS[ir.Map] = "the map's result"
 
 
-def saved(graph: Graph, arrays: set[str]) -> str:
+def format_bytes(graph: Graph, arrays: set[str]) -> str:
     """Format the total bytes of arrays, in source names."""
     total = Poly.const(0)
     for name in arrays:

@@ -89,7 +89,7 @@ def _why(gone: set[Name], name: Name, second: Node) -> str:
 
 
 def _numbers(graph: Graph, gone: set[Name]) -> tuple[tuple[str, str], ...]:
-    return (("bytes not written", conditions.saved(graph, gone)),) if gone else ()
+    return (("bytes not written", conditions.format_bytes(graph, gone)),) if gone else ()
 
 
 _INTO = (

@@ -23,7 +23,7 @@ def go_into_reader(graph: Graph, first: Node, reader: Node, ctx: Ctx) -> Outcome
     assert isinstance(first.stm.exp, ir.Map)
     narrow, wide = base_of(first.stm.exp.arrays[0]), base_of(first.stm.pat[0].name)
     because = f"Reads `{narrow}`, which has fewer bytes, and makes its elements wider itself."
-    saved = conditions.saved(graph, {first.stm.pat[0].name})
+    saved = conditions.format_bytes(graph, {first.stm.pat[0].name})
     told = ((f"bytes of `{wide}`", saved),)
     return Applied(merge(_anew(first.stm, ctx), reader.stm, set()), because, told)
 

@@ -11,7 +11,7 @@ from compiler.base.rules import NodeRule
 from compiler.ir.may_fail import cannot_fail
 from compiler.ir.nodes import SE, If, Lit, Operand, Param, Select, Stm, Var
 from compiler.ir.types import as_operand
-from compiler.optimise.dead import branch_with, some
+from compiler.optimise.dead import branch_with, select
 from compiler.optimise.simplify.bodies import Instead
 from compiler.optimise.simplify.scalars import operand
 from compiler.optimise.simplify.state import State
@@ -89,7 +89,7 @@ def share_equal_results(s: State, exp: If, stm: Stm) -> tuple[If, tuple[Param, .
     s.depths = depths
     if len(kept) == len(stm.pat):
         return exp, stm.pat
-    return branch_with(exp, kept), some(stm.pat, kept)
+    return branch_with(exp, kept), select(stm.pat, kept)
 
 
 def follow_shared(s: State, stm: Stm, kept: tuple[Param, ...]) -> None:

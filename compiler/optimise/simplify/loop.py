@@ -13,7 +13,7 @@ from compiler.ir import nodes as ir
 from compiler.ir.sizes import poly_of
 from compiler.ir.types import as_operand
 from compiler.ir.walk import all_stms, map_stms, rename
-from compiler.optimise.dead import loop_with, some
+from compiler.optimise.dead import loop_with, select
 from compiler.optimise.simplify.bodies import Instead
 from compiler.optimise.simplify.scalars import operand, operands
 from compiler.optimise.simplify.state import State
@@ -138,10 +138,10 @@ def drop_invariant(
     if len(kept) == len(exp.params):
         return exp, stm.pat, init
     s.depths = 0
-    new_init = operands(s, some(init, kept))
+    new_init = operands(s, select(init, kept))
     if isinstance(exp.form, ir.ForLoop):
         s.depths |= s.depends(exp.form.bound)
-    return loop_with(exp, kept), some(stm.pat, kept), new_init
+    return loop_with(exp, kept), select(stm.pat, kept), new_init
 
 
 def value_prim(param: ir.Param) -> Prim:

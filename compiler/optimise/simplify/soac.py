@@ -20,7 +20,7 @@ from compiler.ir.may_fail import cannot_fail
 from compiler.ir.scatters import places, writes
 from compiler.ir.sizes import poly_of
 from compiler.ir.types import shape_of
-from compiler.optimise.dead import lambda_with, some
+from compiler.optimise.dead import lambda_with, select
 from compiler.optimise.simplify.bodies import Instead
 from compiler.optimise.simplify.scalars import refold
 from compiler.optimise.simplify.state import Delayed, State
@@ -295,7 +295,7 @@ def outputs(
                 copied.add(new.array)
     if len(kept) == len(pat):
         return exp, pat, [], []
-    return ir.Map(exp.width, lambda_with(exp.fn, kept), exp.arrays), some(pat, kept), same, extra
+    return ir.Map(exp.width, lambda_with(exp.fn, kept), exp.arrays), select(pat, kept), same, extra
 
 
 def _find_twins(

@@ -58,7 +58,7 @@ from compiler.storage.short_circuit.budget import BUDGET, STEPS, Budget
 from compiler.storage.short_circuit.points import Shortcut
 
 ID = "shortcircuit"
-_tried = later("compiler.storage.short_circuit.attempt_data", "tried")
+_tried = later("compiler.storage.short_circuit.attempt_data", "all_attempts")
 
 
 def short_circuit(prog: Prog, ctx: Ctx) -> Prog:

@@ -19,7 +19,7 @@ _TRIED = 32
 """Number of refused attempts of a program that are run, on a few small inputs each."""
 
 
-def tried(prog: Prog, ctx: Ctx, records: Sequence[Record]) -> Iterator[Json]:
+def all_attempts(prog: Prog, ctx: Ctx, records: Sequence[Record]) -> Iterator[Json]:
     """Yield all attempts on a program, function by function."""
     left = _TRIED
     deadline = time.monotonic() + _SECONDS

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from compiler.algebra.disjoint import Disjoint, Unknown, Verdict, beyond
+from compiler.algebra.disjoint import Disjoint, Unknown, Verdict, prove_beyond
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.protocol.refusals import Refusal
 from compiler.storage.short_circuit.access import Access, Obligation, Range, unique, with_lmad
 from compiler.storage.short_circuit.assumptions import Assumptions
-from compiler.storage.short_circuit.conditions import Failed, spent
+from compiler.storage.short_circuit.conditions import Failed, out_of_budget
 from compiler.storage.short_circuit.contexts import Context
 from compiler.storage.short_circuit.covers import covers
 from compiler.storage.short_circuit.edit_state import Edited
@@ -20,7 +20,13 @@ from compiler.storage.short_circuit.summaries import Summaries
 from compiler.storage.short_circuit.terms import ZERO, Terms
 from compiler.storage.short_circuit.tree import TreeBody
 from compiler.storage.short_circuit.uses import Summary, Uses, uses
-from compiler.storage.short_circuit.wording import anywhere, both, called, not_apart, unbounded
+from compiler.storage.short_circuit.wording import (
+    anywhere,
+    called,
+    describe_pair,
+    not_apart,
+    unbounded,
+)
 
 _FEW = 8
 """Maximum number of uses with a proof for each; more are covered together where possible."""
@@ -68,7 +74,7 @@ class Comparison:
                     raise Failed(kind, anywhere(self._now, self._terms, use, where))
                 verdict = self._decided(write.lmad, use.lmad, known, where)
                 if not isinstance(verdict, Disjoint):
-                    first, second = both(self._now, write.array, use.array)
+                    first, second = describe_pair(self._now, write.array, use.array)
                     does = "written" if use.writes else "read"
                     because = not_apart(self._now.spell.poly, first, second, does, where, verdict)
                     raise Failed(
@@ -186,7 +192,7 @@ class Comparison:
 
     def _beyond(self, write: Lmad[Poly], cover: Lmad[Poly], known: Context, where: str) -> bool:
         """True if a write is disjoint from a cover."""
-        verdict: Verdict | None = beyond(write, cover)
+        verdict: Verdict | None = prove_beyond(write, cover)
         if verdict is None:
             verdict = self._verdict(write, cover, known)
         if isinstance(verdict, Disjoint):
@@ -224,7 +230,7 @@ class Comparison:
 
     def _verdict(self, write: Lmad[Poly], use: Lmad[Poly], known: Context) -> Verdict:
         if self._assumptions.budget.is_spent:
-            raise spent()
+            raise out_of_budget()
         return self._assumptions.disjoint(write, use, known.plus(self._checked))
 
     def _record(self, write: Lmad[Poly], use: Lmad[Poly], where: str, verdict: Verdict) -> None:

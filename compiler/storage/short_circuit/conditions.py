@@ -40,6 +40,6 @@ class Failed(Exception):
         self.hint = hint
 
 
-def spent() -> Failed:
+def out_of_budget() -> Failed:
     """Return the failure of an attempt with an exhausted budget."""
     return Failed(Refusal.SPENT, "The steps that proving may take in one program are used up.")

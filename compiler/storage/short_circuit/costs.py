@@ -20,7 +20,7 @@ TOGETHER = 16
 """Iterations that C compilers unroll completely; longer loops are vectorised with checks."""
 
 
-def slower(now: Edited, source: Name, scope: TreeBody) -> Failed | None:
+def why_slower(now: Edited, source: Name, scope: TreeBody) -> Failed | None:
     """Return why building a thread's row in place does not pay without lockstep execution, or None.
 
     It does not if the row is small and filled by a loop that also reads other memory.

@@ -38,7 +38,7 @@ from compiler.storage.short_circuit.attempts import (
     Attempt,
 )
 from compiler.storage.short_circuit.budget import BUDGET, Budget
-from compiler.storage.short_circuit.conditions import Failed, spent
+from compiler.storage.short_circuit.conditions import Failed, out_of_budget
 from compiler.storage.short_circuit.contexts import NOTHING, Context
 from compiler.storage.short_circuit.edit_state import Edited
 from compiler.storage.short_circuit.guards import Guards
@@ -47,7 +47,7 @@ from compiler.storage.short_circuit.safety import Safety
 from compiler.storage.short_circuit.summaries import Summaries
 from compiler.storage.short_circuit.terms import ZERO, Terms
 from compiler.storage.short_circuit.tree import Item, TreeBody
-from compiler.storage.short_circuit.wording import both, called
+from compiler.storage.short_circuit.wording import called, describe_pair
 
 _HINTS = 32
 """Maximum number of source changes tried per function: each takes a proof, and following one
@@ -253,7 +253,7 @@ class Shortcut:
         attempt.refused(failed)
         if failed.condition == 6 and not failed.hint:
             return  # Not reported: most arrays are used again.
-        source, destination = both(self.now, attempt.source, attempt.destination)
+        source, destination = describe_pair(self.now, attempt.source, attempt.destination)
         because = sentence(f"{source} does not take the place of {destination}. {failed.because}")
         numbers = (("allocated", self._amount(attempt.allocated)),)
         missed = Missed(because, attempt.hint, numbers, failed.refusal.id)
@@ -262,7 +262,7 @@ class Shortcut:
     def _reuse(self, attempt: Attempt) -> bool:
         """Give the result the block that it overwrites; False if fuel has run out."""
         name, array = attempt.source, attempt.destination
-        source, destination = both(self.now, name, array)
+        source, destination = describe_pair(self.now, name, array)
         because = sentence(
             f"{source} takes the place of {destination}, which nothing uses any more."
         )
@@ -445,7 +445,7 @@ class Shortcut:
         """Return the statement that creates the array, if it may do so in place. Raises Failed."""
         self._afford(attempt)
         if point.rule is KERNEL_RESULT:
-            slower = costs.slower(self.now, point.source, point.scope)
+            slower = costs.why_slower(self.now, point.source, point.scope)
             if slower is not None and not self.ctx.target.in_step:
                 raise slower
         creation = plan.build(point.scope, point.end, point.source, target, point.given)
@@ -482,7 +482,7 @@ class Shortcut:
         if not budget.told:
             budget.told = True
             self.ctx.tell("note", BUDGET, attempt.prov, budget.said)
-        raise spent()
+        raise out_of_budget()
 
     def _refuse(self, attempt: Attempt, failed: Failed) -> None:
         attempt.refused(failed)
@@ -493,7 +493,7 @@ class Shortcut:
 
     def _words(self, attempt: Attempt, done: bool) -> str:
         """Describe what happens to the source, as a sentence without its full stop."""
-        source, destination = both(self.now, attempt.source, attempt.destination)
+        source, destination = describe_pair(self.now, attempt.source, attempt.destination)
         if attempt.rule is KERNEL_RESULT:
             how = f"builds {source} in" if done else f"copies {source} into"
             return f"Every point {how} its row of {destination}"

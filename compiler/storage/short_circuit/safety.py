@@ -27,8 +27,8 @@ from compiler.storage.short_circuit.outer_accesses import OutsideViews
 from compiler.storage.short_circuit.summaries import Summaries
 from compiler.storage.short_circuit.terms import Terms
 from compiler.storage.short_circuit.tree import Item, TreeBody, all_items
-from compiler.storage.short_circuit.uses import NO_USES, Summary, Uses, together, uses
-from compiler.storage.short_circuit.wording import called, doing
+from compiler.storage.short_circuit.uses import NO_USES, Summary, Uses, combine_uses, uses
+from compiler.storage.short_circuit.wording import called, describe
 
 
 class Safety:
@@ -101,17 +101,20 @@ class Safety:
 
         alone = [item for item in self._alone.get(scope, ()) if first <= self.now.at(item) < end]
         for item in sorted(alone, key=lambda item: -self.now.at(item)):
-            total.uses = together([total.uses, *others(self.now.at(item) + 1, end)])
+            total.uses = combine_uses([total.uses, *others(self.now.at(item) + 1, end)])
             end = self.now.at(item)
             if item not in self.lifted:
                 here = self.item(item)
                 if here.writes and total.uses.count:
                     self.comparison.compare(
-                        here.writes, total.uses, known, f"after {doing(self.now, item)}"
+                        here.writes,
+                        total.uses,
+                        known,
+                        f"after {describe(self.now, item)}",
                     )
                 total.writes += here.writes
-                total.uses = together([total.uses, here.uses])
-        total.uses = together([total.uses, *others(first, end)]).once()
+                total.uses = combine_uses([total.uses, here.uses])
+        total.uses = combine_uses([total.uses, *others(first, end)]).once()
         total.writes = unique(total.writes)
         return total
 
@@ -156,7 +159,7 @@ class Safety:
                 for scope in item.children:
                     inner = self._body(scope)
                     out.writes += [self.outside.leave(w, scope, ()) for w in inner.writes]
-                    out.uses = together([out.uses, self.outside.left(inner.uses, scope, ())])
+                    out.uses = combine_uses([out.uses, self.outside.left(inner.uses, scope, ())])
             case ir.Loop():
                 self._loop(item, out)
             case _ if isinstance(exp, ir.SegOp):
@@ -258,7 +261,9 @@ class Safety:
             written = {write.lmad for write in out.writes}
             meeting = uses(use for use in reads if use.lmad not in written)
             known = self.assumptions.in_front(item)
-            self.comparison.compare(out.writes, meeting, known, f"within {doing(self.now, item)}")
+            self.comparison.compare(
+                out.writes, meeting, known, f"within {describe(self.now, item)}"
+            )
         out.use(reads)
 
     # --- loops and kernels ---
@@ -268,11 +273,11 @@ class Safety:
         (scope,) = item.children
         one = self._body(scope)
         over = self.assumptions.ranges(scope)
-        where = f"in {{}} iterations of {doing(self.now, item)}"
+        where = f"in {{}} iterations of {describe(self.now, item)}"
         if one.writes and one.uses.count:
             self.comparison.across(scope, one, over, True, where)
         out.writes += [self.outside.leave(w, scope, over) for w in one.writes]
-        out.uses = together([out.uses, self.outside.left(one.uses, scope, over)])
+        out.uses = combine_uses([out.uses, self.outside.left(one.uses, scope, over)])
 
     def _kernel(self, item: Item, exp: ir.SegOp, out: Summary) -> None:
         """Summarise a kernel: other threads must not access a thread's writes (thesis 6.6.2).
@@ -284,15 +289,15 @@ class Safety:
         over = self.assumptions.ranges(scope)
         one = self._body(scope, self._results(item, exp, scope))
         self._operators(item.children[:-1], out)
-        unordered, where = out.uses, doing(self.now, item)
+        unordered, where = out.uses, describe(self.now, item)
         if not isinstance(exp, ir.SegMap | ir.SegScan):
-            unordered = together([one.uses, out.uses])
+            unordered = combine_uses([one.uses, out.uses])
         elif one.writes and one.uses.count:
             self.comparison.across(scope, one, over, False, f"at {{}} points of {where}")
         if one.writes and unordered.count:
             self.comparison.all_apart(scope, Summary(one.writes, unordered), over, f"in {where}")
         out.writes += [self.outside.leave(w, scope, over) for w in one.writes]
-        out.uses = together([out.uses, self.outside.left(one.uses, scope, over)])
+        out.uses = combine_uses([out.uses, self.outside.left(one.uses, scope, over)])
 
     def _operators(self, scopes: Iterable[TreeBody], out: Summary) -> None:
         """Record the accesses of operators' functions, whose order is unknown."""
@@ -322,12 +327,12 @@ class Safety:
 
         start = 0
         for at in sorted({k for body, k in self.summaries.results(self.new) if body is scope}):
-            out.uses = together([out.uses, *row.between(start, at, one)])
+            out.uses = combine_uses([out.uses, *row.between(start, at, one)])
             self._result(item, exp, at, out)
             start = at + 1
-        out.uses = together([out.uses, *row.between(start, len(scope.results), one)])
+        out.uses = combine_uses([out.uses, *row.between(start, len(scope.results), one)])
         known = self.assumptions.at(scope)
-        where = f"in the results of {doing(self.now, item)}"
+        where = f"in the results of {describe(self.now, item)}"
         self.comparison.compare(out.writes, out.uses, known, where)
         return out
 
@@ -367,7 +372,7 @@ class Safety:
         if lmad is None or result in self.new or lmad == row:
             return
         access = Access(result, lmad, False, self._wider(result))
-        where = f"in the results of {doing(self.now, item)}"
+        where = f"in the results of {describe(self.now, item)}"
         self.comparison.compare(out.writes, uses([access]), known, where)
         out.use([access])
 
@@ -398,9 +403,9 @@ class Safety:
                     scope, rows = item.scope, False
                     continue
                 rows = False
-                where = f"at {{}} points of {doing(self.now, item)}"
+                where = f"at {{}} points of {describe(self.now, item)}"
                 if isinstance(item.stm.exp, ir.SegMap):
-                    touched = together([touched, uses([access])])
+                    touched = combine_uses([touched, uses([access])])
                 else:
                     self.comparison.all_apart(scope, Summary([access], touched), over, where)
                     touched = uses([access])

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from compiler.algebra.disjoint import Disjoint, Unknown, missing_for
 from compiler.algebra.poly import Poly
-from compiler.algebra.show import enough
+from compiler.algebra.show import sufficient_claims
 from compiler.ir.nodes import I64, Array
 from compiler.ir.source_names import Spelling
 from compiler.storage.short_circuit.attempts import Attempt
@@ -60,7 +60,7 @@ def _claims(trials: Trials, attempt: Attempt) -> Iterator[Poly]:
         bounds += facts.bounds
     for claim in claims:
         yield claim
-        yield from enough(claim, [*bounds, *known.bounds])
+        yield from sufficient_claims(claim, [*bounds, *known.bounds])
 
 
 def _succeeds(trials: Trials, attempt: Attempt, claim: Poly) -> bool:

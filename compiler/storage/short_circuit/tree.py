@@ -14,7 +14,7 @@ from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.ir.walk import children, free, visit_own
-from compiler.storage.origin import behind
+from compiler.storage.origin import source_array
 
 Kind = Literal["function", "then", "else", "loop", "kernel", "operator"]
 
@@ -69,7 +69,7 @@ class Tree:
                 for param, value in zip(params, init, strict=True):
                     if param.name == name and isinstance(value, str):
                         return value
-        return behind(item.stm.exp)
+        return source_array(item.stm.exp)
 
 
 def tree_of(fun: ir.Function) -> Tree:

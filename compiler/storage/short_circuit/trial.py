@@ -322,7 +322,7 @@ class Trials:
             if numbers in seen:
                 continue
             seen.append(numbers)
-            trial = made(fun, numbers, found)
+            trial = make_inputs(fun, numbers, found)
             if trial is not None:
                 yield trial
                 found += 1
@@ -399,7 +399,7 @@ def _meet(write: Lmad[Poly], use: Lmad[Poly], point: Point) -> bool:
     return not set(first.points()).isdisjoint(second.points())
 
 
-def made(
+def make_inputs(
     fun: Function, numbers: Mapping[Name, int], seed: int, most: int = _USUAL[0]
 ) -> Trial | None:
     """Return inputs with these sizes and integers; None if too large.

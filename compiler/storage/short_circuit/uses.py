@@ -88,7 +88,7 @@ class Uses:
         if self.access is not None:
             return NO_USES if self.access.lmad == cells else self
         kept = tuple(part.unlike(cells) for part in self.parts)
-        return self if all(map(_is, kept, self.parts)) else together(kept)
+        return self if all(map(_is, kept, self.parts)) else combine_uses(kept)
 
     def once(self) -> Uses:
         """Remove duplicates, if the accesses are few."""
@@ -107,10 +107,10 @@ NO_USES = Uses()
 
 def uses(accesses: Iterable[Access]) -> Uses:
     """Return accesses as a sequence of leaves."""
-    return together([Uses((), access) for access in accesses])
+    return combine_uses([Uses((), access) for access in accesses])
 
 
-def together(parts: Iterable[Uses]) -> Uses:
+def combine_uses(parts: Iterable[Uses]) -> Uses:
     """Combine several parts."""
     kept = tuple(part for part in parts if part.count)
     if len(kept) == 1:
@@ -156,7 +156,7 @@ class Row:
                 found = one(at)
             else:
                 halves = [self._run(level - 1, 2 * at + k, one) for k in (0, 1)]
-                found = together(halves[::-1] if self._last_first else halves)
+                found = combine_uses(halves[::-1] if self._last_first else halves)
             self._runs[key] = found
         return found
 
@@ -170,4 +170,4 @@ class Summary:
 
     def use(self, accesses: Iterable[Access]) -> None:
         """Add uses."""
-        self.uses = together([self.uses, uses(accesses)])
+        self.uses = combine_uses([self.uses, uses(accesses)])

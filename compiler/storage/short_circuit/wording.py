@@ -55,12 +55,12 @@ def unbounded(now: Edited, terms: Terms, names: Iterable[Name]) -> str:
     return ""
 
 
-def doing(now: Edited, item: Item) -> str:
+def describe(now: Edited, item: Item) -> str:
     """Describe a statement: by its last name, or its kind and line."""
     return now.spell.statement(item.stm)
 
 
-def both(now: Edited, source: Name, destination: Name) -> tuple[str, str]:
+def describe_pair(now: Edited, source: Name, destination: Name) -> tuple[str, str]:
     """Describe two arrays by different phrases."""
     one, other = called(now, source), called(now, destination)
     if one == other:
@@ -96,7 +96,7 @@ def anywhere(now: Edited, terms: Terms, use: Access, where: str) -> str:
 
 def clashing(now: Edited, clash: Clash) -> str:
     """Describe the result of a run, as a sentence."""
-    write, use = both(now, clash.write.array, clash.use.array)
+    write, use = describe_pair(now, clash.write.array, clash.use.array)
     does = "written" if clash.use.writes else "read"
     what = f"{write} would overwrite cell {clash.cell}, where {use} is {does}"
     return f"{sentence(what)} {_where(now, clash)}."
@@ -132,7 +132,7 @@ def _over(stm: Stm) -> list[Name]:
 
 def _doing(now: Edited, stm: Stm) -> str:
     item = now.binder(stm.pat[-1].name) if stm.pat else None
-    return "a check" if item is None else doing(now, item)
+    return "a check" if item is None else describe(now, item)
 
 
 def _values(now: Edited, inputs: Mapping[Name, int]) -> str:

@@ -41,10 +41,10 @@ def flat(aliases: Aliases) -> Names:
     return NONE.union(*[flat(a) for a in aliases.values()])
 
 
-def both(a: Aliases, b: Aliases) -> Aliases:
+def union_of(a: Aliases, b: Aliases) -> Aliases:
     """Return the union of two alias sets, by field."""
     if isinstance(a, dict) and isinstance(b, dict):
-        return {f: both(x, b[f]) if f in b else x for f, x in a.items()}
+        return {f: union_of(x, b[f]) if f in b else x for f, x in a.items()}
     return flat(a) | flat(b)
 
 

@@ -27,12 +27,12 @@ from compiler.frontend.check.consumption.aliases import (
     NONE,
     Aliases,
     Names,
-    both,
     broadcast,
     components,
     flat,
     returned,
     shown,
+    union_of,
     with_field,
     without,
 )
@@ -300,7 +300,7 @@ def _branches(walk: Walk, bodies: tuple[t.Exp, ...]) -> Aliases:
     for body in bodies:
         walk.consumed = dict(before)
         aliases = walk.exp(body)
-        result = aliases if result is None else both(result, aliases)
+        result = aliases if result is None else union_of(result, aliases)
         after.update(walk.consumed)
     walk.consumed = after
     if result is None:
