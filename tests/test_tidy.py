@@ -255,6 +255,17 @@ def test_docstrings_begin_with_no_question_word() -> None:
     assert found == []
 
 
+def test_comments_of_the_page_begin_with_no_question_word() -> None:
+    question = re.compile(r" */\*\* (What|Whether|Which|How)\b")
+    found = [
+        f"{relative(path)}: {line.strip()}"
+        for path in sorted((ROOT / "static" / "src").rglob("*.ts"))
+        for line in path.read_text("utf-8").splitlines()
+        if question.match(line)
+    ]
+    assert found == []
+
+
 LANGUAGES = (
     "frontend/ast.py frontend/typed.py frontend/types.py ir/array_nodes.py ir/nodes.py "
     "ir/scalar_nodes.py codegen/imp/nodes.py codegen/kernels/nodes.py frontend/flatpack/syntax.py "

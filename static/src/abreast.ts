@@ -126,7 +126,7 @@ export class Abreast {
   }
 }
 
-/** Of each line the counterpart; of one without, the line as far behind the last that has one, before the next. */
+/** Return each line's counterpart; without one, the line as far behind the last counterpart, before the next. */
 function met(lines: number, pairs: readonly (readonly [number, number])[], end: number): number[] {
   const found: number[] = [];
   let before = -1;

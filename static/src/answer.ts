@@ -53,7 +53,7 @@ export class AnswerLine {
   );
   private readonly fields = new Keyed<NumberField>();
   private shown: Shown | null = null;
-  /** What the link that is shown holds. */
+  /** The answer in the link that is shown. */
   private held: Shown | null = null;
   private asked: Text | null = null;
 
@@ -92,7 +92,7 @@ export class AnswerLine {
     },
   };
 
-  /** What is known of the program that was compiled last. */
+  /** Ask for the answer about the program that was compiled last. */
   private async ask(): Promise<void> {
     const { model } = this;
     const { made: of, frozen } = model;

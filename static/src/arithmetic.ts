@@ -61,7 +61,7 @@ export function evaluate(text: string, values: Readonly<Record<string, number>>)
   return at === tokens.length && Number.isFinite(value) ? value : null;
 }
 
-/** Whether all of these are what the server said: beyond 53 bits a number of this language may be another one. */
+/** True if all of these are what the server said: beyond 53 bits a number of this language may be another one. */
 export const areExact = (numbers: readonly number[]): boolean => numbers.every(Number.isSafeInteger);
 
 /** The names in an expression. */

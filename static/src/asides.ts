@@ -11,7 +11,7 @@ export interface Fold {
   says: string;
 }
 
-/** What a line is, if it is nothing of the program itself. */
+/** Classify a line that is not part of the program itself; "" if it is. */
 function aside({ text, src }: Line, kind: string, isHost: boolean): string {
   if (isHost) return "host code";
   if (kind === "text") return src.length ? "" : "support code";
@@ -22,7 +22,7 @@ function aside({ text, src }: Line, kind: string, isHost: boolean): string {
   return text.startsWith("type ") ? "type definitions" : "";
 }
 
-/** What is folded, by its first line. */
+/** Folds, by first line. */
 export type Folds = ReadonlyMap<number, Fold>;
 
 const known = new WeakMap<readonly Line[], Folds>();
@@ -46,10 +46,10 @@ export function foldsOf(lines: readonly Line[], kind: string): Folds {
   return folds;
 }
 
-/** Whether such lines are folded at first. */
+/** True if such lines are folded at first. */
 export const isFolding = (): boolean => load<boolean>("unfolded") !== true;
 export const setFolding = (on: boolean): void => save("unfolded", !on);
 
-/** What stands in the place of lines that are folded. */
+/** Return the text in place of folded lines. */
 export const saysFolded = ({ first, last, says }: Fold): string =>
   `… ${last - first + 1} ${last === first ? "line" : "lines"}: ${says}`;

@@ -12,7 +12,7 @@ export interface Shared {
 const attribute = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
-/** What another page has in its text, to show the source and the stages that are seen. */
+/** Return the HTML for another page that shows the source and the visible stages. */
 export function frame({ url, title, stages }: Shared): string {
   const at = new URL(url);
   const parts = encodeURIComponent(["source", ...stages].join(",")).replaceAll("%2C", ",");

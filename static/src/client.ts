@@ -57,7 +57,7 @@ function retryAfter(response: Response): number {
   return Number.isFinite(seconds) && seconds > 0 ? Math.ceil(seconds) : 0;
 }
 
-/** What the page cannot start without was not answered. */
+/** A question without whose answer the page cannot start has failed. */
 export class Unanswered extends Error {
   constructor(readonly problem: Problem) {
     super(problem.message);
@@ -214,7 +214,7 @@ async function followed<T extends object>(
   return failure("The server's answer ended early.", "network", KEPT);
 }
 
-/** Whether a response comes as events. */
+/** True if a response comes as events. */
 const streams = (response: Response): response is Response & { body: ReadableStream<Uint8Array<ArrayBuffer>> } =>
   response.body !== null && !!response.headers.get("Content-Type")?.startsWith("text/event-stream");
 
@@ -277,7 +277,7 @@ export const publish = (
 ): Promise<Answer<{ ok: true; number: number }>> =>
   apart(() => send(`/api/lecture/${id}`, { secret, page: PAGE, ...what }, "application/json"));
 
-/** What a lecture shows: `view` if that is newer than `after`, else how many seconds its teacher has been silent. */
+/** Ask for a lecture's `view` if it is newer than `after`, else for the seconds of its teacher's silence. */
 export const newer = <V>(
   id: string,
   after: number,
@@ -287,7 +287,7 @@ export const newer = <V>(
 /** Batches that are not answered yet. */
 let batches = 0;
 
-/** Whether all that was asked about programs has been answered. */
+/** True if all that was asked about programs has been answered. */
 export const isAnswered = (): boolean => batches === 0;
 
 export interface CompileEvents {
@@ -339,7 +339,7 @@ export function texts(text: Text, part: (stages: Record<string, Stage>) => void)
 
 let troubled: (problem: Problem) => void = () => undefined;
 
-/** Who is told that questions were not answered, for a reason that goes by. */
+/** Set the listener for questions that fail for a passing reason. */
 export function onTrouble(listener: (problem: Problem) => void): void {
   troubled = listener;
 }

@@ -14,7 +14,7 @@ const AHEAD = 12;
 /** Milliseconds after which one is told that what is shown is still of an earlier text. */
 const LONG = 1000;
 
-/** Whether a text holds nothing but white space and comments. */
+/** True if a text holds nothing but white space and comments. */
 const isEmpty = (source: string): boolean => !source.replace(/--.*$/gm, "").trim();
 
 export class Compiler {
@@ -54,7 +54,7 @@ export class Compiler {
     return Math.min(AHEAD, this.spare + (now - this.asked) / APART);
   }
 
-  /** Whether the program as it is now has been compiled, or found wrong. */
+  /** True if the program as it is now has been compiled, or found wrong. */
   get settled(): boolean {
     return this.done === this.wanted && !this.holds();
   }
@@ -71,7 +71,7 @@ export class Compiler {
     for (const resume of this.waiting.splice(0)) resume();
   }
 
-  /** What is being compiled is wanted no more. */
+  /** Cancel the compilation in progress. */
   drop(): void {
     this.wanted += 1;
     this.done = this.wanted;

@@ -12,7 +12,7 @@ import type { RangeSet } from "@codemirror/state";
 import { isMarked, signOf, toneOf, type LineCost } from "./costs";
 import { h } from "./dom";
 
-/** What is called with the costs of a line that is clicked. */
+/** Called with the costs of a line that is clicked. */
 type Choose = (line: LineCost) => void;
 
 class Words extends WidgetType {

@@ -19,15 +19,15 @@ const SIGNS: Record<Kind, string> = {
 
 export const signOf = ({ kind }: Pick<SourceCost, "kind">): string => SIGNS[kind];
 
-/** Whether something was saved there: all else is paid. */
+/** True if the entry is a gain: all others are costs. */
 export const isGain = ({ kind }: Pick<SourceCost, "kind">): boolean => kind === "built" || kind === "fused";
 
 const MARKED: ReadonlySet<Kind> = new Set(["copied", "fetched", "written", "allocated", "checked"]);
 
-/** Whether it stands beside its line: what was saved, or is not known, is told where one asks. */
+/** True if it is marked beside its line: gains and unknown costs are told on request. */
 export const isMarked = ({ kind }: Pick<SourceCost, "kind">): boolean => MARKED.has(kind);
 
-/** How a cost looks: a number is bad, a gain is good, all else is open. */
+/** Return the tone of a cost: bytes are bad, a gain is good, all else is open. */
 export const toneOf = (cost: Pick<SourceCost, "kind" | "bytes">): string =>
   isGain(cost) ? "good" : cost.bytes > 0 ? "bad" : "open";
 
@@ -51,18 +51,18 @@ export function distinct(costs: readonly SourceCost[]): SourceCost[] {
   return [...found.values()];
 }
 
-/** What stands beside a line. */
+/** The mark beside a line. */
 export interface LineCost {
   line: number;
   /** The worst one. */
   cost: SourceCost;
   /** All of the line, worst first. */
   all: SourceCost[];
-  /** How much of the worst line's bytes it has, from 1 to 4; 0: none. */
+  /** Its share of the worst line's bytes, from 1 to 4; 0: none. */
   level: number;
 }
 
-/** What the lines of a file cost, by the first line of each place. */
+/** Return the costs of a file's lines, by the first line of each place. */
 export function lineCosts(costs: readonly SourceCost[], path: string): LineCost[] {
   const lines = new Map<number, SourceCost[]>();
   for (const cost of costs) {

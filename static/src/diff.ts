@@ -91,7 +91,7 @@ class Search {
     this.same(a1, b1, tail);
   }
 
-  /** How many lines from there on are equal. */
+  /** Return the number of equal lines from there on. */
   private equal(i: number, j: number, a1: number, b1: number): number {
     const from = i;
     while (i < a1 && j < b1 && this.a[i] === this.b[j]) {

@@ -29,10 +29,10 @@ import { taking, type Taken } from "./take";
 export interface Docked {
   id: string;
   title: string | (() => string);
-  /** What kind of thing it tells: panes of a kind are offered together. */
+  /** Its kind: panes of a kind are offered together. */
   group?: string;
   content: HTMLElement;
-  /** What it is, where the page draws a part of it. */
+  /** Its content for a file, where the page draws only a part of it. */
   taken?: () => Pick<Taken, "text" | "data">;
   /** Called when it is shown and when it is hidden. */
   show?: (visible: boolean) => void;
@@ -150,7 +150,7 @@ export class Dock {
     return this.opened.find(isDetail) ?? [...this.panes.keys()].find(isDetail) ?? "";
   }
 
-  /** What columns have of the width, without the room around three of them. */
+  /** The width for columns, without the margins around three of them. */
   private get width(): number {
     return (this.size[0] || window.innerWidth) - AROUND;
   }
@@ -171,7 +171,7 @@ export class Dock {
     return completed(PRESETS[0]!.layout(panes.filter(isStage), panes.filter(isDetail), this.width), panes);
   }
 
-  /** What is kept of the layout; null if it is the standard one. */
+  /** The layout to store; null if it is the standard one. */
   get kept(): Layout | null {
     return (
       this.own?.map((one) => ({ ...one, groups: one.groups.map((its) => ({ ...its, open: this.front(its) })) })) ?? null
@@ -248,7 +248,7 @@ export class Dock {
     return grip;
   }
 
-  /** Whether stages stand beside each other in a strip that rolls sideways. */
+  /** True if stages stand beside each other in a strip that rolls sideways. */
   get isFilm(): boolean {
     return this.own !== null && !this.stacked && isFilm(this.own);
   }

@@ -155,11 +155,11 @@ export function bytes(count: number): string {
   return `${unit ? count.toPrecision(3) : count} ${units[unit]}`;
 }
 
-/** How much larger than its pixels an element is shown: by the lecture theme. */
+/** Return the zoom factor of an element, which the lecture theme sets. */
 export const zoomOf = (element: Element): number =>
   (element as Element & { currentCSSZoom?: number }).currentCSSZoom ?? 1;
 
-/** Whether a letter that is pressed is a letter of some text. */
+/** True if a letter that is pressed is a letter of some text. */
 export const isTyping = (target: HTMLElement): boolean =>
   target.matches("input, textarea, select") || (target.isContentEditable && target.ariaReadOnly !== "true");
 

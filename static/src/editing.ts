@@ -20,9 +20,9 @@ import { shared } from "./view";
 import { FLATPACK_FUNCTIONS, FLATPACK_KEYWORDS, FLATPACK_TYPES, FUNCTIONS, KEYWORDS, PRIMS } from "./words";
 import { wrapping } from "./wrap";
 
-/** What is known of a text where the compiler is not asked, or does not answer. */
+/** Facts about a text where the compiler is not asked, or does not answer. */
 export interface Text {
-  /** What the typed program says of a place. */
+  /** Return the innermost typed expression at a place, and its type. */
   type(at: number): Promise<[Span, string] | null>;
   /** Names and texts of all files, whose words may be meant. */
   files(): [string, string][];

@@ -185,10 +185,10 @@ export class SourceEditor {
     });
   }
 
-  /** What folds is asked when nothing has changed for a moment. */
+  /** Ask for the folds when nothing has changed for a moment. */
   private readonly fold = debounce(300, () => this.model.frozen || void this.language.fold(this.view));
 
-  /** What is marked in a file depends on which one it is. */
+  /** Configure the language for the file that is shown. */
   private speak(): void {
     this.view.dispatch({ effects: spoken.reconfigure(sourceLanguage(this.shown)) });
   }
@@ -252,7 +252,7 @@ export class SourceEditor {
     this.view.focus();
   }
 
-  /** What spans call the file that is shown. */
+  /** The name of the file that is shown, as in spans. */
   private get path(): string {
     return this.model.files.pathOf(this.shown);
   }
@@ -309,7 +309,7 @@ export class SourceEditor {
     });
   }
 
-  /** What the typed program says of a place. */
+  /** Return the innermost typed expression at a place, and its type. */
   private async typeAt(at: number): Promise<[Span, string] | null> {
     const line = this.view.state.doc.lineAt(at);
     const place = this.link.at(this.path, line.number, columnOf(line, at))?.spans[0];
@@ -352,7 +352,7 @@ export class SourceEditor {
     this.link.hover(this.link.at(this.path, line.number, columnOf(line, at)));
   }
 
-  /** What was chosen elsewhere is shown in the file that it is in. */
+  /** Show a selection made elsewhere in its file. */
   private follow(selection: Selection | null, chosen: boolean): void {
     const place = selection?.spans[0];
     if (chosen && place && selection.origin !== "source") this.open(this.model.files.nameOf(fileOf(place)));
@@ -387,7 +387,7 @@ function differing(doc: Text, whole: Text): { from: number; to: number; insert: 
   return { from, to: before.length - same, insert: whole.slice(from, after.length - same) };
 }
 
-/** What stands in an empty editor. */
+/** Return the placeholder of an empty editor. */
 function whatToDo(): HTMLElement {
   return h(
     "span",
@@ -397,7 +397,7 @@ function whatToDo(): HTMLElement {
   );
 }
 
-/** Whether a change of the cursor came from the keyboard or the mouse. */
+/** True if a change of the cursor came from the keyboard or the mouse. */
 function isUsers(transactions: readonly Transaction[]): boolean {
   return transactions.some((transaction) => transaction.isUserEvent("select"));
 }

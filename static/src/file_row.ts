@@ -9,10 +9,10 @@ export interface FileRow {
   /** The tabs, where there are several. */
   list: HTMLElement;
   menu: HTMLDetailsElement;
-  /** What drops down from the menu. */
+  /** The contents of the menu. */
   content: HTMLElement;
   fresh: HTMLButtonElement;
-  /** What the editor's language does with the open file. */
+  /** Commands of the editor's language for the open file. */
   format: HTMLButtonElement;
   outline: HTMLButtonElement;
 }

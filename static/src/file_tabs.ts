@@ -25,7 +25,7 @@ import type { Problem } from "./types";
 export interface FileEvents {
   /** The program has changed. */
   changed(): void;
-  /** Whether what is shown is nobody's work, so that files that come take its place. */
+  /** True if what is shown is nobody's work, so that files that come take its place. */
   isNobodys(): boolean;
   replace(program: Saved): void;
   /** A new program takes the place of this one. */
@@ -484,7 +484,7 @@ export class FileTabs {
     }
   }
 
-  /** What comes is the program. */
+  /** Replace the program by these files. */
   private replaceAll(texts: Map<string, string>): void {
     const main = mainOf(texts);
     const files = Object.fromEntries([...texts].filter(([name]) => name !== main));
@@ -541,7 +541,7 @@ export class FileTabs {
   }
 }
 
-/** What is said of files, where many are left out for one reason a few of these. */
+/** Shorten messages about files: of many with one reason only a few. */
 function shortened(said: readonly string[]): string[] {
   const alike = new Map<string, string[]>();
   for (const text of said) {
@@ -569,6 +569,6 @@ const visible = (text: string): string => text.replace(UNSEEN, "\ufffd");
 
 const utf8 = (text: string): number => new TextEncoder().encode(text).length;
 
-/** Whether a program is the empty one that the page begins with. */
+/** True if a program is the empty one that the page begins with. */
 export const isUntouched = ({ source, files = {}, main = MAIN }: Saved): boolean =>
   !source.trim() && main === MAIN && !Object.keys(files).length;

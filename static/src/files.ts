@@ -23,7 +23,7 @@ export function importsIn(text: string): Import[] {
 }
 
 export const ENDING = ".fut";
-/** How the path of a main program in FlatPack ends. */
+/** The file extension of FlatPack. */
 export const FLATPACK = ".fp";
 export const MAIN = `main${ENDING}`;
 /** Says which packages a program requires, in which versions: what is told of errors about packages. */
@@ -37,7 +37,7 @@ export interface Saved {
   source: string;
   files?: Record<string, string> | undefined;
   main?: string | undefined;
-  /** Which one the editor shows. */
+  /** The file in the editor. */
   open?: string | undefined;
 }
 
@@ -69,7 +69,7 @@ export class Files {
     return this.text(this.main);
   }
 
-  /** What the main file may import; the same object while it is the same. */
+  /** Files that the main file may import; the same object while they are unchanged. */
   get others(): Record<string, string> {
     return (this.known ??= Object.fromEntries(
       this.names()
@@ -78,7 +78,7 @@ export class Files {
     ));
   }
 
-  /** What spans call a file: "" for the main one. */
+  /** Return the name of a file in spans: "" for the main one. */
   pathOf(name: string): string {
     return name === this.main ? "" : name;
   }
@@ -161,12 +161,12 @@ export function imported(from: string, path: string): string | null {
   return name.startsWith("../") ? null : name;
 }
 
-/** What a manifest says of the folder that it is in. */
+/** The line of a manifest that names its package. */
 const PACKAGE = /^\s*package\s+(\S+)/m;
 /** A file of a package, where `futhark pkg sync` puts it. */
 const IN_PACKAGE = /(?:^|\/)lib\/([^/]+\.[^/]+\/[^/]+\/[^/]+)\//;
 
-/** Which files are a program's own: those of no package, or of one that a manifest says it is. */
+/** Return a test for the program's own files: of no package, or of one with a manifest here. */
 export function ownOf(texts: ReadonlyMap<string, string>): (name: string) => boolean {
   const own = new Set([
     undefined,
@@ -225,8 +225,8 @@ export function refusalOf(name: string): string {
 }
 
 /**
- * What imports have to say so that they lead where they led before a file had another name: the changes of
- * each file.
+ * Return the changes of each file's imports after a file is renamed from `name` to `to`, such that they lead
+ * to the same files as before.
  */
 export function followed(
   files: Files,
@@ -247,7 +247,7 @@ export function followed(
   return found;
 }
 
-/** What an import in a file has to say so that it leads to another one. */
+/** Return the path for an import of another file. */
 function pathTo(from: string, name: string): string {
   const [folder, parts] = [from.split("/").slice(0, -1), name.slice(0, -ENDING.length).split("/")];
   const at = folder.findIndex((one, k) => one !== parts[k] || k === parts.length - 1);

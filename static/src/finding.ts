@@ -3,11 +3,11 @@
 export interface Named {
   group: string;
   name: string;
-  /** What it is about, in words that its name does not have. */
+  /** Further words to search by, which its name does not contain. */
   about?: string;
 }
 
-/** Those that hold all of the words, best first: whose name begins with the first, whose name has them, the others. */
+/** Find those that contain all words, best first: names that begin with the first, names that contain all, others. */
 export function found<T extends Named>(all: readonly T[], text: string): T[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const rank = ({ group, name, about = "" }: T): number => {

@@ -25,7 +25,7 @@ import { Story } from "./story";
 import { Travel } from "./travel";
 import type { CostsAnswer, Line, ShowAnswer } from "./types";
 
-/** What the server puts into the page: answers about the example, and lines with their colours. */
+/** Data that the server puts into the page: answers about the example, and lines with their colours. */
 interface First {
   example: string;
   known: client.Known;
@@ -148,7 +148,7 @@ function stagePane(model: Model, stage: string, grip: HTMLElement, body: HTMLEle
   return element;
 }
 
-/** What a stage does, and what is new in it. */
+/** Describe a stage and its changes. */
 function noteOf(model: Model, stage: string): string {
   const before = model.info(model.against(stage, BEFORE));
   const [old, now] = [before && model.stages.get(before.id)?.lines, model.stages.get(stage)?.lines];

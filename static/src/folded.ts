@@ -22,7 +22,7 @@ export function foldAll(view: EditorView, folds: Folds): void {
   if (effects.length) view.dispatch({ effects });
 }
 
-/** What folds these in a text, of which nothing is folded yet. */
+/** Return the effects that fold these in a text without folds. */
 export const allFolded = (doc: Text, folds: Folds): StateEffect<unknown>[] =>
   [...folds.values()]
     .map((fold) => rangeOf(doc, fold))

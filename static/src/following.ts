@@ -5,7 +5,7 @@ import type { View } from "./lecture";
 import { topOf, toTop } from "./lit";
 import type { Page } from "./page";
 
-/** What those who follow this page are shown. */
+/** Return the view for followers of this page. */
 export function shownBy(page: Page): View {
   const { layout: _, ...stop } = page.stop();
   return {

@@ -6,7 +6,7 @@ import { messageElement } from "./messages";
 
 const ANSWERS = new WeakMap<Element, unknown>();
 
-/** What the parts of a pane that are seen were made of: one answer, several, or undefined for none. */
+/** Return the answers behind the visible parts of a pane: one, several, or undefined for none. */
 export function answersIn(pane: Element): unknown {
   const found = [...pane.querySelectorAll(".fresh")]
     .filter((one) => one.checkVisibility())
@@ -35,7 +35,7 @@ export class Fresh {
     model.on("source", () => this.tell());
   }
 
-  /** What is shown from here on was made of this text, or of none, and of an answer: none that is awaited is wanted. */
+  /** Record the text and the answer of the content shown from here on; pending answers become stale. */
   made(of: Text | null, answer?: unknown): void {
     this.asked += 1;
     this.of = of;

@@ -22,7 +22,7 @@ export interface Placed {
 }
 
 export type Called = (name: string) => string;
-/** What an edge is marked with: a class, and why. */
+/** Return an edge's mark: a class and its reason. */
 export type Marks = (
   array: string,
   target: readonly string[],
@@ -61,11 +61,11 @@ const cut = (text: string): string => (text.length > LONGEST ? `${text.slice(0, 
 
 export const sizeText = (size: Polynomial, called: Called): string => `${pretty(renamed(size, called))} B`;
 
-/** What goes along an edge, with its size if that is known. */
+/** Return the label of an edge: the array, with its size if known. */
 const carriedText = ({ base, bytes, carried }: FlowEdge, called: Called): string =>
   `${carried ? "↻ " : ""}${base}${bytes ? `: ${sizeText(bytes, called)}` : ""}`;
 
-/** How it goes there, for edges that are not just read. */
+/** Return the properties of an edge that is not a plain read. */
 const how = ({ carried, written }: FlowEdge): string[] => [
   ...(carried ? ["from the round before, or another thread"] : []),
   ...(written ? ["to be written"] : []),

@@ -104,7 +104,7 @@ export class Header {
     this.draw();
   }
 
-  /** What is shown where it is no example. */
+  /** The title of a program that is no example. */
   private get other(): string {
     return this.model.frozen ? "A link" : "Your program";
   }
@@ -186,7 +186,7 @@ export class Header {
     void copy();
   }
 
-  /** What a link is called that has no title: by its first line. */
+  /** Return the title of a link without one: its first line. */
   private titleOf(source: string): string {
     return firstWords({ source }) || "A program";
   }
@@ -257,7 +257,7 @@ export class Header {
     this.status.classList.toggle("bad", (phase === "failed" || phase === "stopped") && !frozen);
   }
 
-  /** Of the lecture theme: how large all is, in pixels of its text. */
+  /** The text size of the lecture theme, in pixels, which scales everything. */
   private readonly size = h("input", {
     type: "range",
     min: 16,

@@ -10,13 +10,13 @@ import {
 import { Decoration, EditorView, keymap, type DecorationSet } from "@codemirror/view";
 import { importsIn, type Import } from "./files";
 
-/** What is at an offset, its edges included. */
+/** Return the import at an offset, its edges included. */
 export function importAt(doc: Text, at: number): Import | null {
   return importsIn(doc.toString()).find(({ from, to }) => from <= at && at <= to) ?? null;
 }
 
 export interface ImportEvents {
-  /** Whether this leads anywhere. */
+  /** True if this leads anywhere. */
   leads(path: string): boolean;
   go(path: string): void;
 }

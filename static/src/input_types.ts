@@ -18,7 +18,7 @@ export interface Kind {
 }
 
 export interface Parameter {
-  /** What its author called it, or its place. */
+  /** Its name in the source, or its position. */
   name: string;
   type: string;
   /** Null for a type that is not known. */
@@ -37,7 +37,7 @@ export const parameterOf = (type: string, name: string): Parameter => {
   return { name, type, kind, leaves: kind && leavesOf(kind) };
 };
 
-/** What the text of a type says; null for what is no type of values. */
+/** Parse a type; null if it is no type of values. */
 export function kindOf(type: string): Kind | null {
   let rest = type.trim().replace(/^\*/, "");
   const dims: string[] = [];
@@ -143,7 +143,7 @@ function readAs(prim: string, wanted: string): boolean {
 }
 
 /**
- * Whether a text is a value for a leaf where sizes are what they are; sizes that it tells are added.
+ * True if a text is a value for a leaf where sizes are what they are; sizes that it tells are added.
  * `name`: of the parameter, where its number may be a size.
  */
 export function fits(text: string, { dims, prim }: Leaf, sizes: Sizes, name = ""): boolean {
@@ -162,7 +162,7 @@ export function fits(text: string, { dims, prim }: Leaf, sizes: Sizes, name = ""
   });
 }
 
-/** How many of `texts` are a value of this kind, in sizes as `fits` takes them; 0 if they are none. */
+/** Return how many of `texts` form a value of this kind, with sizes as in `fits`; 0 for none. */
 function taken(kind: Kind, texts: readonly string[], sizes: Sizes, name = ""): number {
   const { dims, prim, fields, variants } = kind;
   const [text = "", ...more] = texts;
@@ -204,7 +204,7 @@ const whole = (kind: Kind, text: string, sizes: Sizes): boolean => {
   return taken(kind, texts, sizes) === texts.length;
 };
 
-/** How many of `texts` are a parameter's value, or its components; with the sizes that they tell. */
+/** Return how many of `texts` form a parameter's value, or its components, and the sizes they determine. */
 function argument({ name, kind, leaves }: Parameter, texts: readonly string[], before: Sizes): [number, Sizes] {
   let sizes = sized(before);
   const count = kind ? taken(kind, texts, sizes, name) : 0;

@@ -98,5 +98,5 @@ export function sizesFrom(random: string, types: readonly string[], names: reado
   return sizes;
 }
 
-/** Whether a type is that of one whole number. */
+/** True if a type is that of one whole number. */
 export const isCount = (type: string): boolean => /^[iu](8|16|32|64)$/.test(type.trim());

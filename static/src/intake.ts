@@ -11,11 +11,11 @@ const MOST_ZIP = 50_000_000;
 /** Files and folders whose name begins with a dot; `.` and `..` are no names. */
 const HIDDEN = /(?:^|\/)(?:\.(?!\.?(?:\/|$))|__MACOSX(?:\/|$))/;
 
-/** What was taken, by path, and what was not: sentences that name it. */
+/** Files that were taken, by path, and a sentence about each that was refused. */
 export interface Taken {
   texts: Map<string, string>;
   refused: string[];
-  /** How many files were no programs. */
+  /** The number of files that are no programs. */
   passed: number;
 }
 
@@ -30,7 +30,7 @@ interface Opened {
   read(): Promise<Uint8Array>;
 }
 
-/** What a drop holds. The list of items is read at once: it is empty afterwards. */
+/** Read the files of a drop. The list of items is read at once: it is empty afterwards. */
 export function dropped(transfer: DataTransfer): Promise<Taken> {
   const entries = [...transfer.items]
     .filter((item) => item.kind === "file")
@@ -43,7 +43,7 @@ export function dropped(transfer: DataTransfer): Promise<Taken> {
   });
 }
 
-/** What was chosen in a dialog: files, or a folder with all that is in it. */
+/** Read the choice of a dialog: files, or a folder with its contents. */
 export function chosen(files: readonly File[]): Promise<Taken> {
   return take(async (found) => {
     for (const file of files) found.push(ofFile(file, file.webkitRelativePath || file.name));
@@ -87,8 +87,8 @@ async function take(gather: (found: Found[]) => Promise<void>): Promise<Taken> {
 }
 
 /**
- * Of more files than a program may have, what is its own comes first, then what that imports, step by
- * step; the other files of packages come last. `texts` has those that were taken so far.
+ * Yield files by need, as a program may not have all of them: its own first, then their imports, step by step;
+ * the other files of packages come last. `texts` has those that were taken so far.
  */
 function* byNeed(found: Found[], texts: ReadonlyMap<string, string>): Generator<Found> {
   const waiting = new Map(found.sort(byDepth).map((one) => [one.path, one]));
@@ -106,7 +106,7 @@ function* byNeed(found: Found[], texts: ReadonlyMap<string, string>): Generator<
   yield* waiting.values();
 }
 
-/** What imports others lies near the top. */
+/** Order files by depth: those that import others lie near the top. */
 const byDepth = (a: Found, b: Found): number => depthOf(a) - depthOf(b) || (a.path < b.path ? -1 : 1);
 const depthOf = ({ path }: Found): number => path.split("/").length - (baseOf(path) === MAIN ? 0.5 : 0);
 

@@ -17,7 +17,7 @@ export type RunAnswer = Lacking<answers.RunAnswer, "results" | "total_ms" | "bac
   cut?: number;
 };
 
-/** What is told of two LMADs, of those of an attempt and of others. */
+/** The answer about two LMADs, of an attempt or others. */
 export type Proved = Lacking<
   Pick<answers.ProveAnswer, keyof answers.ProveAnswer & keyof answers.Obligation>,
   "enough"
@@ -26,7 +26,7 @@ export type Proved = Lacking<
 /** A run as the page and links ask for it: the program goes without saying. */
 export type Run = Omit<answers.RunRequest, keyof Text>;
 
-/** What was asked beside the run, as links keep it; null where the answer is not kept. */
+/** A question besides the run, as links keep it; `answer` is null where it is not kept. */
 export interface Asked<O extends keyof answers.Operations> {
   op: O;
   request: Omit<answers.Operations[O]["request"], keyof Text>;
@@ -52,7 +52,7 @@ export interface Look {
   text: string;
   /** A tab of the details to open with it, or "". */
   tab: string;
-  /** What the tab draws: an array by its author's name, or "". */
+  /** The array that the tab draws, by its author's name, or "". */
   object: string;
 }
 
@@ -68,18 +68,18 @@ export interface Example {
   /** Types with sizes to make values of, or "". */
   random: string;
   source: string;
-  /** What its file is called, where that says its language; or "". */
+  /** The name of its file where that decides the language, else "". */
   main: string;
 }
 
-/** What the memory pane shows of one stage, for the values that a link was made with. */
+/** The memory pane's answer about one stage, for the values that a link was made with. */
 export interface KeptLifetimes {
   stage: string;
   values: Record<string, number>;
   functions: LifeFunction[];
 }
 
-/** What a permalink holds. */
+/** The contents of a permalink. */
 export interface Frozen {
   version: string;
   made?: string;
@@ -93,11 +93,11 @@ export interface Frozen {
   remarks: Remark[];
   error: Problem | null;
   entries: Entry[];
-  /** What the proof and memory panes show; a link to a program that fails is without. */
+  /** Answers of the proof and memory panes; missing in a link to a program that fails. */
   attempts?: Attempt[] | null;
   lifetimes?: KeptLifetimes[] | null;
   run: { request: Run; answer: RunAnswer | Failure } | null;
-  /** What else was asked, if anything was. */
+  /** Further questions with their answers, if any. */
   asked?: AnyAsked[];
   view: unknown;
 }

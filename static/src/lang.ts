@@ -151,7 +151,7 @@ export const highlighting = syntaxHighlighting(
 const marks = Object.fromEntries(Object.entries(CLASSES).map(([name, its]) => [name, Decoration.mark({ class: its })]));
 const LONGEST = 200; // lines of a comment that are looked back for its beginning
 
-/** Whether a line is inside of a comment that began above it. */
+/** True if a line is inside of a comment that began above it. */
 function isInside({ state: { doc } }: EditorView, line: number): boolean {
   for (let at = line - 1; at >= Math.max(1, line - LONGEST); at -= 1) {
     const { text } = doc.line(at);

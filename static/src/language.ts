@@ -21,13 +21,13 @@ export interface Place {
 /** The program that an editor shows a file of. */
 export interface Program {
   now(): Text;
-  /** What spans call the file that is shown. */
+  /** The name of the file that is shown, as in spans. */
   path(): string;
-  /** What stands in a file, by what spans call it. */
+  /** Return the text of a file, by its name in spans. */
   textOf(path: string): string;
-  /** Whether it is shown as it was made, about which nobody is asked unbidden. */
+  /** True if it is a frozen link, about which nothing is asked without a request. */
   isFrozen(): boolean;
-  /** Whether it is compiled as it is now. */
+  /** True if it is compiled as it is now. */
   isCompiled(): boolean;
   problems(): readonly Problem[];
   goTo(span: Span): void;
@@ -140,7 +140,7 @@ export class Language {
     );
   }
 
-  /** What may stand at the cursor; null where nobody answers. */
+  /** Return completions at the cursor; null without an answer. */
   async complete(context: CompletionContext): Promise<CompletionResult | null> {
     const stop = new AbortController();
     context.addEventListener("abort", () => stop.abort());
@@ -213,7 +213,7 @@ export class Language {
     view.dispatch({ effects: setFolds.of(new Map(answer.folds.map(([start, end]) => [start!, end!]))) });
   }
 
-  /** Whether a text that is read is left as it is, which is said. */
+  /** True if the text is read-only; then says so. */
   private refuses(view: EditorView): boolean {
     if (view.state.readOnly) this.say(view, "This text is read: it can be changed when it is edited.");
     return view.state.readOnly;

@@ -22,13 +22,13 @@ const MOVES: [Exclude<Side, "tab">, string][] = [
 export interface LayoutEvents {
   preset(preset: Preset): void;
   named(named: Named): void;
-  /** What is shown now, to be kept under a name. */
+  /** Return the current layout, to store under a name. */
   now(): Named;
 }
 
 export class LayoutMenu {
   private readonly content = h("div", { class: "layout-menu" });
-  /** What else changes how the page looks. */
+  /** Further settings of the page's appearance. */
   readonly more = h("div", { class: "view-more" });
   readonly element = dropdown("View", h("div", { class: "view-menu" }, this.more, this.content), () => this.draw());
 

@@ -213,12 +213,12 @@ export const isFilm = (layout: Layout): boolean =>
 
 export interface Preset {
   name: string;
-  /** What it is for. */
+  /** Its purpose, in words. */
   says: string;
   /** The tab that it opens, and how many stages it shows at least. */
   tab: string;
   stages: number;
-  /** Whether it shows all stages that changed something, side by side. */
+  /** True if it shows all stages that changed something, side by side. */
   film?: boolean;
   layout(stages: readonly string[], details: readonly string[], width: number): Layout;
 }
@@ -282,7 +282,7 @@ export const PRESETS: readonly Preset[] = [
   },
 ];
 
-/** What storage held, if it is a layout. */
+/** Parse a stored layout; null if it is none. */
 export function layoutIn(value: unknown): Layout | null {
   const share = (one: unknown): boolean => typeof one === "number" && Number.isFinite(one) && one > 0;
   const isGroup = (one: Partial<Group> | null): boolean =>

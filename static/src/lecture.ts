@@ -8,16 +8,16 @@ import { load, save } from "./storage";
 import type { Stop } from "./travel";
 import type { Problem } from "./types";
 
-/** What a teacher's page shows, beside how it is laid out and how large: that is everybody's own. */
+/** The state of a teacher's page, without layout and sizes, which are everybody's own. */
 export interface View extends Omit<Stop, "layout"> {
-  /** What is selected, as in an address. */
+  /** The selection, as in an address. */
   hash: string;
-  /** Whether the program has been compiled: before that the others would all have it compiled. */
+  /** True if the program has been compiled: before that the others would all have it compiled. */
   compiled: boolean;
-  /** How far the source and the stages are scrolled. */
+  /** Scroll positions of the source and the stages. */
   top: Top;
   tops: Top[];
-  /** What the program is compared with. */
+  /** The program that it is compared with. */
   a?: ShownA | null;
 }
 
@@ -32,7 +32,7 @@ export class Lecturer {
   readonly element = h("div", { class: "lecture", hidden: true, role: "region", "aria-label": "Lecture" });
   private readonly said = h("p", { role: "status" });
   private lecture: client.Lecture | null = null;
-  /** What was published last, and when. */
+  /** The view published last, and the time. */
   private sent = "";
   private at = 0;
   private take = false;
@@ -167,7 +167,7 @@ export interface FollowerEvents {
   show(view: View, current: () => boolean): Promise<void>;
   /** From here on the page is the reader's own, until they come back. */
   left(): void;
-  /** What the reader has made is about to go. */
+  /** Called before the reader's own edits are replaced. */
   back(): void;
   /** There is nothing to follow any more. */
   ended(): void;
@@ -188,7 +188,7 @@ export class Follower {
   private number = -1;
   private view: View | null = null;
   private isOwn = load<boolean>("astray", true) === true;
-  /** Whether the teacher has gone on since. */
+  /** True if the teacher has gone on since. */
   private news = false;
   private state: "there" | "away" | "lost" | "ended" = "there";
   private silent = 0;
@@ -204,12 +204,12 @@ export class Follower {
     this.draw();
   }
 
-  /** What the page shows if it is what the teacher shows. */
+  /** The teacher's view while the page shows it, else null. */
   get shown(): View | null {
     return this.isOwn || this.ended ? null : this.view;
   }
 
-  /** Whether the reader has left the teacher, perhaps before the page was loaded. */
+  /** True if the reader has left the teacher, perhaps before the page was loaded. */
   get own(): boolean {
     return this.isOwn;
   }
@@ -218,7 +218,7 @@ export class Follower {
     return this.state === "ended";
   }
 
-  /** What is asked for, over and over. */
+  /** Poll the lecture until it ends. */
   async run(): Promise<void> {
     let failures = 0;
     while (!this.ended) {

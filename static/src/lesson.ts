@@ -14,17 +14,17 @@ export interface LessonEvents {
   now(): Text;
   /** Lead the eye back to what it is about. */
   look(lesson: LessonAnswer): void;
-  /** What the compiler made of the program decides the question, and is covered until that was answered; or not. */
+  /** Hide the compiler's results while they would answer the question, or show them. */
   cover(covered: boolean): void;
 }
 
-/** What this browser keeps of a lesson. */
+/** The browser's stored state of a lesson. */
 interface Kept {
   /** The reader's own text of the file, if it was edited. */
   text?: string;
   guess?: number;
   revealed?: boolean;
-  /** Of a puzzle: the least that was reached. */
+  /** For a puzzle, the least score so far. */
   best?: number;
 }
 
@@ -52,16 +52,16 @@ export class LessonBox {
     "This is your own text, in the place of the lesson. ",
     h("button", { onclick: () => this.reset() }, "Show the lesson as it was"),
   );
-  /** What *As it was* threw away, until something is typed. */
+  /** The text that *As it was* replaced, until something is typed. */
   private thrown: string | null = null;
   private name = "";
   private shipped = "";
   private kept: Kept = {};
   private lesson: LessonAnswer | null = null;
   private asked = 0;
-  /** Whether the reader wanted to look before answering. */
+  /** True if the reader wanted to look before answering. */
   private looks = false;
-  /** What the program was when it was scored, and the note that it is another one now. */
+  /** The program that was scored, and a note that it has changed since. */
   private scored: Text | null = null;
   private readonly stale = h("p", { class: "lesson-stale", hidden: true }, STALE);
   private readonly soon = debounce(400, () => void this.changed());

@@ -10,7 +10,7 @@ export interface Selection {
   origin: string;
   /** The line there, from 0; -1 in the source. */
   line: number;
-  /** What is at fault in the texts of stages; in the source it is the first place. */
+  /** Faulty parts of the texts of stages; in the source it is the first place. */
   faults?: readonly Underlined[];
 }
 
@@ -31,7 +31,7 @@ export class Link {
     return () => this.listeners.delete(listener);
   }
 
-  /** What is lit now. */
+  /** The selection that is highlighted now. */
   get shown(): Selection | null {
     return this.hovered ?? this.chosen;
   }

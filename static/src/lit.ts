@@ -9,9 +9,9 @@ export interface Marks {
   weak: readonly number[];
   /** Exact places, in the source. */
   places: readonly Span[];
-  /** What is at fault: a line, from 0, and its characters from one to another. */
+  /** Faulty parts: a line, from 0, and its characters from one to another. */
   faults?: readonly (readonly [line: number, from: number, to: number])[];
-  /** Whether the first of the places is. */
+  /** True if the first of the places is faulty. */
   fault?: boolean;
 }
 

@@ -8,7 +8,7 @@ import { Page, problem } from "./page";
 import { first } from "./plain";
 
 /**
- * What the page starts with is awaited while the first view stands, so that this goes without a gap in which
+ * Await the page's first data while the first view stands, so that there is no moment in which
  * a key is lost.
  */
 async function begin(): Promise<void> {

@@ -26,7 +26,7 @@ class SourceLine extends GutterMarker {
 
 export interface MarginLine {
   text: string;
-  /** What gives the colour, such as the source line; 0: none. */
+  /** A number that decides the colour, such as the source line; 0: none. */
   hue: number;
   /** Where it is, if that is not the main file. */
   title?: string;

@@ -39,7 +39,7 @@ export interface Status {
   phase: "idle" | "checking" | "compiling" | "queued" | "failed" | "stopped" | "empty";
   ms: number;
   position: number;
-  /** Whether what goes on takes longer than one waits without asking why. */
+  /** True if the work in progress takes so long that it needs an explanation. */
   long: boolean;
 }
 
@@ -51,7 +51,7 @@ export const UNREACHED: Partial<Record<Status["phase"], string>> = {
 
 /** A compilation that later ones are compared with. */
 export interface Pinned {
-  /** What it is, in words. */
+  /** Its description. */
   label: string;
   text: Text;
   stages: Record<string, StageState>;
@@ -60,9 +60,9 @@ export interface Pinned {
   problems: Problem[];
   /** The link that it is, if it is one. */
   link?: string;
-  /** Whether its text has changed since it was compiled. */
+  /** True if its text has changed since it was compiled. */
   pending?: boolean;
-  /** Whether another program was opened since: then nothing is compared with it unasked. */
+  /** True if another program was opened since: then nothing is compared with it unasked. */
   apart?: boolean;
 }
 
@@ -83,7 +83,7 @@ export class Model {
   options: Options = {};
   /** The pipeline. */
   manifest: StageInfo[] = [];
-  /** What other compilers make of stages. */
+  /** Listings that other compilers make of stages. */
   listings: StageInfo[] = [];
   /** Why there is no listing, or no text of a stage, by its id. */
   refused = new Map<string, Problem>();
@@ -93,14 +93,14 @@ export class Model {
   warnings: Problem[] = [];
   /** Why the last run failed, until the program changes. */
   runProblems: Problem[] = [];
-  /** What the last run traced. */
+  /** Values traced by the last run. */
   traced: Traced[] = [];
   entries: Entry[] = [];
   /** The name of the entry point that is chosen to run. */
   entry = "";
-  /** What the last whole set of stages and the remarks are of; another object for each. */
+  /** The text of the last complete set of stages and remarks; another object for each. */
   made: Text | null = null;
-  /** Whether some text has been checked, so that its entry points are known. */
+  /** True if some text has been checked, so that its entry points are known. */
   checked = false;
   /** A failure that says nothing about the program. */
   trouble: Problem | null = null;
@@ -217,7 +217,7 @@ export class Model {
     this.emit("entries");
   }
 
-  /** What the last run failed on, or nothing, and what it traced. */
+  /** Set the problems of the last run, and its traced values. */
   setRunProblems(problems: Problem[], traced: Traced[] = []): void {
     this.runProblems = problems;
     this.traced = traced;

@@ -180,7 +180,7 @@ export function notationAt(line: string, column: number): { word: string; from: 
   return null;
 }
 
-/** What a word means; of an index function also its cells, which the compiler counts. */
+/** Explain a word of the notation; of an index function also its cells, which the compiler counts. */
 export async function explained(word: string, text: string): Promise<HTMLElement> {
   const { says, equation, draw, rule } = NOTATION[word]!;
   return h(

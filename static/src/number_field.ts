@@ -12,7 +12,7 @@ export class NumberField {
     });
   }
 
-  /** What is typed may be no number yet, or less than there can be: then nobody hears of it. */
+  /** True if the text is a whole number and not too small; other texts are not reported. */
   private isTaken(): boolean {
     return Number.isSafeInteger(this.input.valueAsNumber) && !this.input.validity.rangeUnderflow;
   }
@@ -27,7 +27,7 @@ export class NumberField {
   }
 }
 
-/** What there is for some keys: made for each when it is first wanted, and kept as long as it is. */
+/** Values by key, made when first requested and kept as long as they are used. */
 export class Keyed<T> {
   private readonly kept = new Map<string, T>();
 

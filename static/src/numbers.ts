@@ -3,12 +3,12 @@ import { load } from "./storage";
 
 export const NAME = /\b([A-Za-z][\w']*?)(?:_(\d+))?(?![\w'])/g;
 
-/** Whether the numbers of all names are shown. */
+/** True if the numbers of all names are shown. */
 export const numbered = (): boolean => load<boolean>("numbers") === true;
 
 const WORD = /\b[A-Za-z][\w']*/g;
 
-/** Which names stand in texts with one number only, and never without. */
+/** Names that occur in texts with one number only, and never without. */
 export class Numbers {
   /** The number of each name; "" where there are several, or none. */
   private readonly of = new Map<string, string>();

@@ -40,15 +40,15 @@ import type { AnyAsked, Example, Frozen, Look } from "./kept";
 import type { LessonAnswer, Options, SourceCost, Span } from "./types";
 import { Workbench, type PaneChoice } from "./workbench";
 
-/** What a new program is. */
+/** The text of a new program. */
 const BEGINNING = "entry main (x: i64) = x + 1\n";
 const root = document.getElementById("app")!;
 
-/** What the page is given: these know it, and so it does not know them. */
+/** Dependencies of the page that depend on it in turn. */
 export interface Wiring {
   /** All that the palette offers. */
   actions(page: Page): Action[];
-  /** What those who follow the page are shown. */
+  /** Return the view for followers of the page. */
   shown(page: Page): View;
   /** Show what a teacher's page shows. */
   follow(page: Page, view: View, current: () => boolean): Promise<void>;
@@ -116,7 +116,7 @@ export class Page {
         ended: () => this.ownFromNow(),
       })
     : null;
-  /** Whether what is shown has yet to be compiled by its teacher. */
+  /** True if what is shown has yet to be compiled by its teacher. */
   awaits = false;
   readonly runPane = new RunPane(this.model, {
     known: () => this.compiler.known(),
@@ -144,13 +144,13 @@ export class Page {
   readonly programA: ProgramA;
   /** The panes of the details, by their ids. */
   private readonly panes: ReadonlyMap<string, Pane>;
-  /** Who has answers that a link keeps, in the order of their questions. */
+  /** Panes with answers that a link keeps, in the order of their questions. */
   private readonly sharers: readonly Share[];
   private readonly attempts = new Attempts(this.model);
   private readonly answer: AnswerLine;
   readonly editor: SourceEditor;
   private readonly files: FileTabs;
-  /** What is written beside the link that is shown. */
+  /** Title and notes of the link that is shown. */
   private said: Said = { title: "", notes: "" };
   examples: Example[] = [];
   example = "";
@@ -237,7 +237,7 @@ export class Page {
     window.addEventListener("pagehide", () => this.saveNow());
   }
 
-  /** What panes may read of the page, and do to it. */
+  /** Return the panes' interface to the page. */
   private desk(): Desk {
     const { model, link, texts, pins, runPane: run } = this;
     return {
@@ -395,7 +395,7 @@ export class Page {
     return root.dataset.lesson ?? "";
   }
 
-  /** Whether the page is about what others made, and the reader's own work stays as it is. */
+  /** True if the page is about what others made, and the reader's own work stays as it is. */
   private get isBound(): boolean {
     return this.inLesson !== "" || this.follower?.ended === false;
   }
@@ -404,7 +404,7 @@ export class Page {
     void this.lecturer.begin().then((refused) => (refused ? this.header.shareFailed(refused) : this.header.hideLink()));
   }
 
-  /** What a follower has made of the teacher's program is kept before that comes back. */
+  /** Store a follower's edits of the teacher's program before that comes back. */
   private keepOwn(): void {
     if (!this.isNobodys()) remember(this.model.files.saved());
   }
@@ -522,7 +522,7 @@ export class Page {
     return this.examples.some(({ source, main }) => sameProgram({ source, main: main || MAIN }, program));
   }
 
-  /** What is shown is an example, a link, or nothing: no work of the reader's. */
+  /** True if an example, a link or nothing is shown: no work of the reader's. */
   private isNobodys(): boolean {
     const program = this.model.files.saved();
     return this.model.frozen !== null || this.isExample(program) || isUntouched(program);
@@ -568,7 +568,7 @@ export class Page {
     this.travel.arrive(path);
   }
 
-  /** What is selected, in the address. */
+  /** Return the fragment of the address for the selection. */
   hash(): string {
     const place = this.link.chosen?.spans[0];
     return place ? hashOf(place) : "";
@@ -585,7 +585,7 @@ export class Page {
     if (known) this.link.choose({ spans: [place], origin: "address", line: -1 });
   }
 
-  /** What this entry of the browser's history holds. */
+  /** Return the state for this entry of the browser's history. */
   stop(): Stop {
     const { files, options, frozen } = this.model;
     const expressions = this.expressions.kept();
@@ -671,7 +671,7 @@ export class Page {
     this.header.setExamples(this.examples, "");
   }
 
-  /** Whether runs, or the stages that are shown, are for that target. */
+  /** True if runs, or the stages that are shown, are for that target. */
   private aims(target: string): boolean {
     return [this.model.options.target, this.runPane.request().backend].includes(target);
   }
@@ -765,7 +765,7 @@ export class Page {
     root.dataset.used = "";
   }
 
-  /** What is shown and drawn; `linked`: as far as a link holds what that needs. */
+  /** Return what is shown and drawn; `linked`: as far as a link holds the data for it. */
   private view(linked = false): Pick<Work, "panes" | "tab" | "run"> & Record<string, unknown> {
     const kept = this.kept.map(({ field, now, linked: ofLink = now }) => [field, linked ? ofLink() : now()]);
     return {

@@ -8,13 +8,13 @@ import { keepLink } from "./own_links";
 import { load, save } from "./storage";
 import type { Options, Stage } from "./types";
 
-/** What is kept of A over reloads: it is compiled again, or read from its link. */
+/** The stored form of A over reloads: it is compiled again, or read from its link. */
 type Saved = ({ link: string } | { label: string; text: Text }) & { apart?: boolean };
 
-/** How A's text stands beside the source: not at all, to be read, or to be edited. */
+/** The mode of A's text beside the source: hidden, to be read, or to be edited. */
 export type Beside = "" | "read" | "edit";
 
-/** What a link keeps of A, in its view. */
+/** A in the view of a link. */
 export interface LinkedA {
   link: string;
   beside: Beside;
@@ -28,12 +28,12 @@ export interface ShownA extends Pick<Pinned, "label" | "text" | "link" | "apart"
 const QUIET = 180; // ms without typing before A is compiled
 
 export class Pins {
-  /** Whether another program was opened since A was pinned. */
+  /** True if another program was opened since A was pinned. */
   private isApart: boolean;
-  /** Whether A is of the link that is shown: then the reader's own one stays as it is kept. */
+  /** True if A is of the link that is shown: then the reader's own one stays as it is kept. */
   private isLinked = false;
   private asked = 0;
-  /** What is compiled for `mirror`. */
+  /** The text being compiled for `mirror`. */
   private making: Text | null = null;
   private readonly soon = debounce(QUIET, () => void this.compileAgain());
 
@@ -49,7 +49,7 @@ export class Pins {
     this.again();
   }
 
-  /** Who tells what went wrong, or nothing. */
+  /** Set the listener for messages about failures; "" for none. */
   onSaid(told: (message: string) => void): void {
     this.told = told;
     told(this.message);
@@ -175,7 +175,7 @@ export class Pins {
     save("beside", beside, true);
   }
 
-  /** What a link keeps of A, which is a link of its own; null without one, or why there is none. */
+  /** Return A for a link, as a link of its own; null without A, or the reason why there is none. */
   async shared(): Promise<client.Answer<{ ok: true; a: LinkedA | null }>> {
     const { pinned } = this.model;
     if (!pinned || (pinned.apart && !this.beside)) return { ok: true, a: null };
@@ -235,7 +235,7 @@ export class Pins {
     announce(made.problems[0]?.message ?? "A is compiled.");
   }
 
-  /** What the compiler makes of a text, as far as it gets; null where something else is asked by now. */
+  /** Compile a text as far as possible; null if another request has come meanwhile. */
   private async compile(text: Text): Promise<Pick<Pinned, "stages" | "remarks" | "problems"> | null> {
     const mine = (this.asked += 1);
     const [checked, shown] = await Promise.all([
@@ -278,7 +278,7 @@ export class Pins {
 
 const EDITED = ", edited since";
 
-/** How options are said behind a program's name. */
+/** Describe options, for the text behind a program's name. */
 function spoken({ target, disable = [], enable = [], fuel, thresholds = {} }: Options): string {
   const said = [
     target && target !== "c" ? `for ${target}` : "",

@@ -12,7 +12,7 @@ const DEEPEST = 40;
 export interface PlainLine {
   /** As the server has coloured it. */
   html: string;
-  /** What stands beside it. */
+  /** The text beside it. */
   margin: string;
   /** The colour of its bar; 0: none. */
   hue: number;
@@ -61,7 +61,7 @@ function append(...parts: (string | Node)[]): DocumentFragment {
   return made;
 }
 
-/** What was typed before there was an editor. */
+/** Text typed before there was an editor. */
 export interface Typed {
   text: string;
   from: number;
@@ -102,7 +102,7 @@ export class PlainSource {
     this.element = h("div", { class: "plain plain-source" }, ...rows, this.field);
   }
 
-  /** What was typed so far; null where nothing was, and nothing is about to be. */
+  /** The text typed so far; null if it is unchanged and the field has no focus. */
   get typed(): Typed | null {
     const { value: text, selectionStart: from, selectionEnd: to } = this.field;
     const focused = document.activeElement === this.field;
@@ -110,7 +110,7 @@ export class PlainSource {
   }
 }
 
-/** What the page goes on with of the first view, if that was drawn. */
+/** The parts of the first view that the page continues with, if it was drawn. */
 export interface Early {
   source: PlainSource;
   model: Model;

@@ -82,7 +82,7 @@ function factorText(factor: Factor): string {
   return !parts.length ? factor.op : b === undefined ? `(${factor.op}${a})` : `(${a} ${factor.op} ${b})`;
 }
 
-/** Whether it is one term that is added, and needs no parentheses as a factor. */
+/** True if it is one term that is added, and needs no parentheses as a factor. */
 const single = (poly: Polynomial): boolean => poly.length === 0 || (poly.length === 1 && (poly[0]![0] as number) > 0);
 
 /** A term without its sign. */
@@ -136,10 +136,10 @@ export const sentence = (parts: readonly (string | Polynomial)[]): string =>
 /** Sizes of an array as a type has them. */
 export const shapeText = (shape: readonly Polynomial[]): string => shape.map((size) => `[${inOrder(size)}]`).join("");
 
-/** Whether two are the same. */
+/** True if two are the same. */
 export const equal = (a: Polynomial, b: Polynomial): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-/** What names are called by the program's author, of those that are called what no other one is. */
+/** Return a function to the source's names, of those that are unique. */
 export function plainNames(
   names: Iterable<string>,
   called: Readonly<Record<string, string>>,

@@ -19,7 +19,7 @@ import type { Problem, Span } from "./types";
 
 export interface ProblemEvents {
   goTo(span: Span): void;
-  /** What the page can do about it, if anything. */
+  /** Return the page's remedy for a problem, or null. */
   wayOut(problem: Problem): HTMLElement | null;
 }
 

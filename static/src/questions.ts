@@ -3,7 +3,7 @@
 import { programOf, type Text } from "./text";
 import type { Failure, Problem } from "./types";
 
-/** What comes of a question: an answer, or what went wrong. */
+/** The result of a question: an answer or a failure. */
 export type Answer<T> = T | Failure;
 
 export interface Question {
@@ -11,7 +11,7 @@ export interface Question {
   [field: string]: unknown;
 }
 
-/** What comes of a batch while it goes on. */
+/** Callbacks of a batch in progress. */
 export interface BatchEvents {
   queued(position: number): void;
   /** The answer to the question of that number; there may be several, of which the last is not partial. */
@@ -147,7 +147,7 @@ export class Questions {
   }
 }
 
-/** What a question is about, whatever values it is asked with. */
+/** Return a key for a question without its values, sizes and seed. */
 function slotOf({ values: _values, sizes: _sizes, seed: _seed, ...about }: Question): string {
   return JSON.stringify(about);
 }

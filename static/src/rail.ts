@@ -27,7 +27,7 @@ export function counted(count: number, name: string): string {
   return `${count} ${many}`;
 }
 
-/** What a stage changed in the counts, largest change first: `−1 map`, `+1 segred`. */
+/** Return the changes of a stage's counts, largest first: `−1 map`, `+1 segred`. */
 export function changes(
   before: Record<string, number> | undefined,
   after: Record<string, number> | undefined,
@@ -42,8 +42,8 @@ export function changes(
 }
 
 /**
- * What a stage changed: in the counts, or else how often it rewrote something; of another kind, what it has
- * most of.
+ * Return the changes of a stage's counts, or else its number of rewrites; for another kind of stage its
+ * largest counts.
  */
 function told(stage: StageState, isSameKind: boolean, changed: readonly string[], rewrites: number): readonly string[] {
   if (!isSameKind) return changes({}, stage.counts).map((change) => change.replace("+", ""));
@@ -130,7 +130,7 @@ export class Rail {
     return found.length > 1 ? found : manifest;
   }
 
-  /** Whether chips tell no numbers: they may be what is asked. */
+  /** Hide the numbers of chips, which may be the answer to a lesson's question. */
   set covered(covered: boolean) {
     if (covered === this.isCovered) return;
     this.isCovered = covered;

@@ -19,7 +19,7 @@ export class Sizes {
     return this.chosen.get(name);
   }
 
-  /** What names have until somebody chooses: those of a lesson. */
+  /** Set the values of names until the user chooses: those of a lesson. */
   suppose(values: Readonly<Record<string, number>>): void {
     this.supposed = values;
   }

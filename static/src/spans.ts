@@ -3,7 +3,7 @@ import type { Line, Occurrence, Span } from "./types";
 
 export const keyOf = (span: Span): string => span.join(":");
 
-/** What the file of an expression that is evaluated is called. */
+/** The file name of an evaluated expression, in spans. */
 export const EXPRESSION = "<expression>";
 
 /** The path of the imported file that a place is in; "" in the main one. */
@@ -12,7 +12,7 @@ export const fileOf = (span: Span): string => span[4] ?? "";
 /** Neighbouring source lines differ: eight colours in turn. */
 export const hueOf = (line: number): string => `hue hue-${line % 8}`;
 
-/** What gives a place its colour: its line, another one in each file. */
+/** Return the number that decides a place's colour: from its line and its file. */
 export function hueAt(span: Span): number {
   let sum = span[0];
   for (const character of fileOf(span)) sum += character.codePointAt(0)!;
@@ -23,7 +23,7 @@ function before(l0: number, c0: number, l1: number, c1: number): boolean {
   return l0 < l1 || (l0 === l1 && c0 <= c1);
 }
 
-/** Whether `outer` holds all of `inner`. */
+/** True if `outer` holds all of `inner`. */
 export function contains(outer: Span, inner: Span): boolean {
   return (
     fileOf(outer) === fileOf(inner) &&
@@ -73,7 +73,7 @@ export function linesFor(lines: readonly Line[], place: Span): Lit {
   return { strong: [], weak: around.length > 60 ? [] : around };
 }
 
-/** What the lines of a stage have of a place, as the compiler tells where a text is not there. */
+/** Return the occurrences of a place in a stage's lines, as the compiler's answer has them. */
 export function occurrenceIn(lines: readonly Line[], place: Span): Occurrence {
   const { strong, weak } = linesFor(lines, place);
   const numbers = strong.length ? strong : weak.toSorted((a, b) => a - b);
@@ -81,7 +81,7 @@ export function occurrenceIn(lines: readonly Line[], place: Span): Occurrence {
   return { lines: strong.length, text: first === undefined ? "" : lines[first]!.text.trim() };
 }
 
-/** How many UTF-16 units the first so many characters of a line have; a column counts characters. */
+/** Return the number of UTF-16 units of a line's first characters; a column counts characters. */
 export function units(text: string, characters: number): number {
   if (!/[\ud800-\udbff]/.test(text)) return Math.min(text.length, characters);
   return [...text].slice(0, characters).join("").length;

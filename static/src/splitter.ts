@@ -9,7 +9,7 @@ export interface SplitterOptions {
   /** The size now, in pixels. */
   size: () => number;
   set(px: number): void;
-  /** Whether the pane that it sizes lies before it. */
+  /** True if the pane that it sizes lies before it. */
   before: boolean;
 }
 

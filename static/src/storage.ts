@@ -1,7 +1,7 @@
 // What this browser keeps, by name: sizes of panes, the theme, and what others put there.
 const PREFIX = "stridescope.";
 
-/** What belongs to the browser, or to this tab alone. */
+/** Return the storage of this tab, or of the browser. */
 const place = (tab: boolean): Storage => (tab ? sessionStorage : localStorage);
 
 export function load<T>(name: string, tab = false): T | null {

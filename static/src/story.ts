@@ -2,7 +2,7 @@
 import { h, quoted, replace } from "./dom";
 import type { Example, Look } from "./kept";
 
-/** What the author of a link writes beside it. */
+/** Title and notes that the author of a link writes. */
 export interface Said {
   title: string;
   notes: string;
@@ -52,7 +52,7 @@ export class Story {
     this.draw();
   }
 
-  /** What the author of a link wrote beside it. */
+  /** Show the title and notes of a link. */
   tell({ title, notes }: Said): void {
     if (!title && !notes) return;
     this.element.hidden = false;

@@ -1,7 +1,7 @@
 // The text of a program as requests give it: its files and options.
 import type { Options } from "./types";
 
-/** What something was asked about: a program as requests give it. */
+/** The subject of a question: a program as requests give it. */
 export interface Text {
   readonly source: string;
   readonly options: Options;
@@ -16,6 +16,6 @@ export const sameText = (a: Text, b: Text): boolean =>
 const same = (a: object | undefined, b: object | undefined): boolean =>
   a === b || JSON.stringify(a) === JSON.stringify(b);
 
-/** What tells a program from others. */
+/** Return the key of a program. */
 export const programOf = ({ source, options, files, main }: Text): string =>
   JSON.stringify([source, options, files, main]);

@@ -9,7 +9,7 @@ import type { Line, Problem } from "./types";
 import type { PaneChoice } from "./workbench";
 
 export class Texts {
-  /** Of which compilation a listing was asked for last, by its id. */
+  /** The compilation for which a listing was requested last, by its id. */
   private readonly listed = new Map<string, Text>();
   /**
    * Stages whose texts were asked for, and which compilation was the last one then: what fails is asked again
@@ -48,7 +48,7 @@ export class Texts {
     }
   }
 
-  /** What a link keeps of the listings. */
+  /** Return the questions about listings for a link. */
   shared(): Pick<AnyAsked, "op" | "request">[] {
     const { model } = this;
     const made = model.listings.filter(({ id }) => {
@@ -58,7 +58,7 @@ export class Texts {
     return made.map(({ id }) => ({ op: "listing", request: { listing: id } }));
   }
 
-  /** Whether a text is not there and should be asked for now: what is being compiled comes first. */
+  /** True if a text is missing and should be requested now: compilation comes first. */
   private isWanted(state: StageState): boolean {
     const { made, isCompiling } = this.model;
     return (

@@ -3,7 +3,7 @@ import type { Layout } from "./layouts";
 import { load, save } from "./storage";
 import type { Work } from "./work";
 
-/** What an entry holds: the work as it was there, and the permalink that it was, if it was one. */
+/** The state of a history entry: the work, and the permalink, if it was one. */
 export interface Stop extends Work {
   frozen: string;
   /** Where panes stand; null for the standard layout. */
@@ -41,7 +41,7 @@ export class Travel {
     });
   }
 
-  /** What this entry held before the page was loaded again; null at a first visit of it. */
+  /** The state of this entry before the page was reloaded; null at its first visit. */
   static get kept(): Stop | null {
     const entry = entryIn(history.state);
     const last = entryIn(load<Entry>(LAST, true));

@@ -9,7 +9,7 @@ const AGAIN = [3, 30] as const; // seconds before it is asked again: at first, a
 const PASSING = new Set(["busy", "network"]);
 const OTHERS = new Set(["timeout", "internal", "unavailable", "gone"]);
 
-/** Whether a failure says nothing about the user's program. */
+/** True if a failure says nothing about the user's program. */
 export const isTrouble = ({ kind }: Problem): boolean => PASSING.has(kind) || OTHERS.has(kind);
 
 export class Trouble {
@@ -25,7 +25,7 @@ export class Trouble {
     window.addEventListener("online", () => this.shown?.kind === "network" && this.again());
   }
 
-  /** Whether the server has said when it will take a request again, and that is yet to come. */
+  /** True if the server has said when it will take a request again, and that is yet to come. */
   get holds(): boolean {
     return this.shown?.retry !== undefined && performance.now() < this.at;
   }

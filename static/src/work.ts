@@ -16,7 +16,7 @@ export interface Work extends Saved {
   expressions?: Evaluated[];
 }
 
-/** What was chosen for the runs of each example, and under "" for those of one's own programs. */
+/** Settings of the runs of each example, and under "" those of own programs. */
 type Runs = Record<string, Partial<RunSettings>>;
 
 const HISTORY = 30;

@@ -31,7 +31,7 @@ export class Workbench {
     return this.inOrder().map(({ stage, compare }) => ({ stage, compare }));
   }
 
-  /** How far the panes of `choices` are scrolled. */
+  /** Return the scroll positions of the panes of `choices`. */
   tops(): Top[] {
     return this.inOrder().map(({ view }) => topOf(view));
   }
@@ -142,7 +142,7 @@ export class Workbench {
     this.focus(pane);
   }
 
-  /** Who scrolls a pane of a filmstrip scrolls all of them to the same part of the source. */
+  /** Scroll all panes of a filmstrip to the same part of the source. */
   private scrolled(pane: StagePane): void {
     if (!this.dock.isFilm || !pane.element.matches(":hover, :focus-within")) return;
     const line = pane.sourceAtTop;

@@ -31,7 +31,7 @@ export class WrittenText {
     "✎ Edit this text",
   );
   private stage = "";
-  /** Whether something was typed that is not sent yet. */
+  /** True if something was typed that is not sent yet. */
   private typed = false;
   private readonly soon: () => void;
 
@@ -67,7 +67,7 @@ export class WrittenText {
     if (open) this.tell();
   }
 
-  /** What is wrong with it: errors in the text, and what its checks say of it. */
+  /** Show its problems: errors in the text, and the verifier's. */
   private tell(): void {
     const file = `<stage ${this.stage}>`;
     const about = `\`${this.stage}\``;

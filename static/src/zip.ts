@@ -8,12 +8,12 @@ const DEFLATED = 8;
 
 export interface ZipEntry {
   name: string;
-  /** How long it says it is; `read` reads no more. */
+  /** Its declared length; `read` reads no more. */
   size: number;
   read(): Promise<Uint8Array>;
 }
 
-/** What makes a file no zip file that is read here. */
+/** An error: the file is no zip file that can be read here. */
 export class BadZip extends Error {}
 
 /** The files in a zip, by the list at its end. Raises BadZip. */

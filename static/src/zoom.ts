@@ -2,7 +2,7 @@
 import { h } from "./dom";
 
 const [LEAST, MOST, STEP] = [0.05, 4, 1.25];
-/** How much of the window's height a drawing has at most that is fitted. */
+/** The largest share of the window's height for a fitted drawing. */
 const PART = 0.7;
 
 /** The part of its own size at which a drawing is seen as a whole; none is made larger for that. */
@@ -13,7 +13,7 @@ export const fitting = (width: number, height: number, room: { width: number; he
 export const kept = (scrolled: number, seen: number, by: number): number =>
   Math.max(0, (scrolled + seen / 2) * by - seen / 2);
 
-/** Whether a drawing does not fit into its place as it is. */
+/** True if a drawing does not fit into its place as it is. */
 export const isLarge = (width: number, height: number, place: HTMLElement): boolean =>
   width > place.clientWidth || height > PART * window.innerHeight;
 

@@ -12,7 +12,7 @@ export interface Grid {
   size: number;
   columns: number;
   colouring: Colouring;
-  /** Which threads touch the cells, where they are coloured by thread. */
+  /** The threads that touch the cells, where these are coloured by thread. */
   touches: Touches | null;
 }
 
@@ -109,7 +109,7 @@ function drawing(
   );
 }
 
-/** How a cell is coloured, and what threads do with it in words. */
+/** Return the colour of a cell and a description of the threads' accesses. */
 function told(
   cell: number,
   element: Cell | undefined,

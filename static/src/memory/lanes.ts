@@ -68,7 +68,7 @@ function hatch(id: string): SVGElement {
   );
 }
 
-/** What comes of the blocks later: the stage that is compared with. */
+/** The later fate of the blocks: in the stage that is compared with. */
 interface Later {
   info: { title: string };
   fun: LifeFunction;

@@ -19,7 +19,7 @@ export class ChosenValues {
 
   constructor(private readonly sizes: Sizes) {}
 
-  /** What names have until somebody chooses. */
+  /** Set the values of names until the user chooses. */
   suppose(values: Readonly<Record<string, number>>): void {
     this.supposed = sized(values);
   }
@@ -52,7 +52,7 @@ function sizesOf(array: ArrayInfo, fun: MemoryFunction): Polynomial[] {
   return [...array.shape, ...fun.kernels.flatMap((kernel) => kernel.space.map(({ bound }) => bound))];
 }
 
-/** Whether these values make no size of the array negative. */
+/** True if no size of the array is negative for these values. */
 export const possible = (values: Record<string, number>, array: ArrayInfo): boolean =>
   array.shape.every((size) => (evaluate(size, values) ?? 0) >= 0);
 

@@ -13,15 +13,15 @@ export interface Touches {
   points: readonly number[][];
   /** The numbers of those that touch a cell, in order. */
   by: ReadonlyMap<number, readonly number[]>;
-  /** What its number of points depends on. */
+  /** The names on which its number of points depends. */
   symbols: readonly string[];
-  /** What is not drawn, and what may not happen in each run. */
+  /** Notes about parts that are not drawn, or may not happen in each run. */
   notes: string[];
 }
 
 const MOST_KERNELS = 6;
 
-/** What each kernel does with the block of an array; what is written comes first. */
+/** Return each kernel's accesses to the block of an array, writes first. */
 export async function touchesOf(
   of: Text,
   stage: string,

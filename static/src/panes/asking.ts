@@ -37,12 +37,12 @@ export abstract class AskingPane {
   /** Where a link that does not hold the answer says so. */
   protected abstract get place(): HTMLElement;
 
-  /** Whether the link that is shown holds the answer. */
+  /** True if the link that is shown holds the answer. */
   protected get kept(): boolean {
     return false;
   }
 
-  /** What is asked about: another object for each text, or null for nothing yet. */
+  /** The text of the question: another object for each text, or null. */
   protected get about(): Text | null {
     return this.model.made;
   }
@@ -64,9 +64,9 @@ export abstract class AskingPane {
   }
 }
 
-/** What a pane asks of each text, by an operation's id, and how it draws the answer. */
+/** A pane's question about each text, by an operation's id, and the drawing of the answer. */
 export interface Asked<O extends keyof Operations> {
-  /** What the compiler of today would make of a link, which does not hold it: "Checks are listed". */
+  /** The answer that a link does not hold and today's compiler can give: "Checks are listed". */
   readonly what: string;
   readonly ask: O;
   draw(answer: Operations[O]["answer"], place: HTMLElement): void;

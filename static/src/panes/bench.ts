@@ -9,7 +9,7 @@ import { inShort } from "./foretold";
 import type { EntryTime, Measurement, TestCase } from "../types";
 import type { PaneKind, Share } from "./pane";
 
-/** What a test took on a back end, before and now; `error`: why it is not known. */
+/** Times of a test on a back end, before and now; `error`: why they are not known. */
 interface Row {
   name: string;
   request: Bench["request"];
@@ -112,7 +112,7 @@ export class BenchPane {
     announce(mine.signal.aborted ? "Stopped." : `${found.length} measured.`);
   }
 
-  /** What the same test takes on a GPU, which is the same on all back ends. */
+  /** Return the test's predicted time on a GPU, which is the same for all back ends. */
   private async foretold(found: readonly Row[], { name, request }: Row, of: Text): Promise<EntryTime | null> {
     const known = found.find((one) => one.name === name && one.request.case === request.case);
     if (known) return known.foretold;
@@ -165,7 +165,7 @@ export class BenchPane {
     );
   }
 
-  /** What the same test took on another back end. */
+  /** Return the measurement of the same test on another back end. */
   private otherOf({ name, request }: Row): Measurement | null {
     return (
       this.rows.find(
@@ -209,13 +209,13 @@ function table(rows: readonly Measured[]): HTMLElement {
   );
 }
 
-/** What a test takes on a GPU that is not at hand. */
+/** Show the predicted time of a test on a GPU. */
 function onGpu({ foretold }: Measured): HTMLElement | null {
   if (!foretold) return null;
   return h("tr", { class: "foretold" }, h("td", { colspan: COLUMNS.length }, "foretold: ", inShort(foretold)));
 }
 
-/** What a test took before, and elsewhere. */
+/** Compare with earlier measurements and other back ends. */
 function beside({ now, before, other }: Measured): HTMLElement | null {
   const said = [before && `before: ${compared(now, before)}`, other && `elsewhere: ${compared(now, other)}`].filter(
     Boolean,
@@ -233,7 +233,7 @@ function time(...all: [number, ...number[]]): string {
 const nameOf = ({ entry, name }: TestCase): string => [entry, name].filter(Boolean).join(", ");
 const keyOf = ({ name, request }: Row): string => JSON.stringify([name, request.backend ?? "c"]);
 
-/** How two measurements compare; where the intervals meet that may be chance. */
+/** Describe how two measurements compare; where their intervals overlap, as equal. */
 function compared(now: Measurement, other: Measurement): string {
   if (now.low <= other.high && other.low <= now.high) return `${time(other.median)}: the same, or nearly`;
   const times = other.median / Math.max(now.median, 1e-6);

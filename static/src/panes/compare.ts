@@ -93,7 +93,7 @@ export class ComparePane {
     this.draw();
   }
 
-  /** What was measured of another A says nothing about this one. */
+  /** Forget the measurements of another A. */
   private forget(): void {
     const text = this.model.pinned?.text;
     if (text === this.pinnedText) return;
@@ -204,7 +204,7 @@ export class ComparePane {
 
   // --- which is faster ---
 
-  /** What both take on a GPU that is not at hand. */
+  /** Draw the predicted times of both on a GPU. */
   private async drawForetold(pinned: Pinned, now: Text): Promise<void> {
     if (this.model.frozen) return replace(this.foretold);
     const sizes = this.model.sizes.wanted;
@@ -457,7 +457,7 @@ const failed = ({ problems }: Pinned): Problem | undefined => problems.find(({ k
 
 const keyOf = (remark: Remark): string => JSON.stringify([remark.kind, remark.rule, remark.because, remark.src]);
 
-/** Whether a list has it; then once less. */
+/** Remove one occurrence from a list; true if there was one. */
 function taken(list: string[], one: string): boolean {
   const at = list.indexOf(one);
   if (at >= 0) list.splice(at, 1);

@@ -69,7 +69,7 @@ export class ExpressionBox {
     restore: (asked) => this.restore(asked.filter((one) => one.op === "eval")),
   };
 
-  /** What this browser keeps with the program. */
+  /** Return the entries that this browser stores with the program. */
   kept(): Evaluated[] {
     return this.entries.map(({ op, request, answer }) => ({ op, request, answer: short(answer) ? answer : null }));
   }

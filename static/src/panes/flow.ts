@@ -56,7 +56,7 @@ export class FlowBar {
     showBehind(this.view(), new Map());
   }
 
-  /** What is shown, for a link. */
+  /** Return the question that is shown, for a link. */
   shared(): Pick<Flow, "op" | "request">[] {
     return this.answer && this.request ? [{ op: "flow", request: this.request }] : [];
   }

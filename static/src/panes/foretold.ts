@@ -19,7 +19,7 @@ export const inShort = (time: EntryTime): HTMLElement =>
       .replace(/\.$/, ""),
   );
 
-/** What a run takes on a device, and how sure that is; null where the answer tells no times. */
+/** Show the predicted time on a device and its uncertainty; null where the answer has no times. */
 export function foretold(answer: AccessesAnswer): HTMLElement | null {
   const { foretold: times, kernels, unsure, how_far: far } = answer;
   const [first, ...others] = [...(times ?? [])].sort((a, b) => Number(b.measured) - Number(a.measured));

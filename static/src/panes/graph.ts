@@ -33,7 +33,7 @@ export class GraphPane extends AskingPane {
   /** The stage that is to be drawn, which a list of stages to come may have. */
   private wanted = FUSION;
   private seenOf: Text | null = null;
-  /** What the link that is shown holds. */
+  /** The answer in the link that is shown. */
   private held: Graphed[] = [];
 
   constructor(
@@ -67,7 +67,7 @@ export class GraphPane extends AskingPane {
     },
   };
 
-  /** Which graph is drawn; null for the one at first. */
+  /** The graph that is drawn; null for the initial one. */
   private get drawn(): DrawnGraph | null {
     const drawn = { stage: this.wanted, table: this.tabular.checked };
     return drawn.stage || drawn.table ? drawn : null;
@@ -302,7 +302,7 @@ export class GraphPane extends AskingPane {
   }
 }
 
-/** What is made when it is opened. */
+/** Return a section whose contents are made when it is opened. */
 function folded(title: string, inside: (title: string) => HTMLElement[] | Promise<HTMLElement[]>): HTMLDetailsElement {
   const place = h("div", {});
   const element = h("details", {}, h("summary", {}, h("code", {}, title)), place);
@@ -333,7 +333,7 @@ function wholes(attempts: FusionAttempt[]): (name: string) => string {
   return whole;
 }
 
-/** How these graphs call names of statements: by the first that has one of them. */
+/** Return a function from names to the label of the first statement that binds one of them. */
 function labels(graphs: FlowFunction[]): (some: string[]) => string | null {
   const nodes = graphs.flatMap(({ bodies }) => bodies.flatMap((body) => body.nodes));
   const first = new Map<string, number>();

@@ -25,10 +25,10 @@ export class Lanes {
   readonly fresh: Fresh;
   private readonly tools = h("div", { class: "segmented", role: "group", "aria-label": "How lifetimes are shown" });
   private readonly typed: ChosenValues;
-  /** What the user chose, and with it what the server proposed for other names. */
+  /** Values chosen by the user, and those that the server proposed for other names. */
   private values: Record<string, number> = {};
   private used: Record<string, number> = {};
-  /** Of each function: where its size fields are, and where it is drawn. */
+  /** For each function the places of its size fields and its drawing. */
   private readonly parts = new Map<string, { section: HTMLElement; fields: SymbolFields; body: HTMLElement }>();
   private shown: Of[] = [];
   private table = false;
@@ -102,7 +102,7 @@ export class Lanes {
     return { lives, values };
   }
 
-  /** What a permalink holds: for the sizes that it was made with. */
+  /** Show the answer of a permalink, for the sizes that it was made with. */
   private showKept(kept: readonly KeptLifetimes[], of: Text): void {
     this.fresh.made(of, kept);
     this.lay(
@@ -345,7 +345,7 @@ function summary(own: readonly Of[]): HTMLElement {
   );
 }
 
-/** Whether nothing changed from one stage to the next. */
+/** True if nothing changed from one stage to the next. */
 function sameLives(one: LifeFunction, other: LifeFunction): boolean {
   const told = ({ points, blocks, live }: LifeFunction) =>
     JSON.stringify([points.map(({ label }) => label), blocks.map(({ name, bytes: size }) => [name, size]), live]);

@@ -50,7 +50,7 @@ export function loopTable(loops: readonly LoopAccess[]): HTMLElement {
 export const accessName = ({ kind, array, cell }: LoopAccess): string =>
   `${kind === "both" ? "updates" : kind} ${array}[${cell}]`;
 
-/** How many lines are touched. */
+/** Return the number of cache lines that are touched. */
 const linesOf = ({ touched, size }: LoopAccess): number =>
   new Set(touched.flatMap((byte) => [Math.floor(byte / LINE), Math.floor((byte + size - 1) / LINE)])).size;
 

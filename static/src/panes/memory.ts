@@ -50,12 +50,12 @@ export class MemoryPane extends AskingPane {
   private functions: MemoryFunction[] = [];
   /** Takes numbers out of their arrays' and blocks' names. */
   private shown = (text: string): string => text;
-  /** What the author calls the array that is shown. */
+  /** The array that is shown, by its name in the source. */
   private base = "";
   private cells: Cell[] = [];
   private complete = true;
   private touches: Touches[] = [];
-  /** Which of them is drawn, by its label, and the thread whose cells are marked. */
+  /** The kernel that is drawn, by its label, and the thread whose cells are marked. */
   private by = "";
   private thread = 0;
   private readonly typed: ChosenValues;
@@ -66,9 +66,9 @@ export class MemoryPane extends AskingPane {
   private colouring: Colouring = "index";
   private table = false;
   private at: number[] = [];
-  /** Whether the arrays of another stage or text are awaited: until then nothing is asked about these. */
+  /** True if the arrays of another stage or text are awaited: until then nothing is asked about these. */
   private listing = false;
-  /** What the lists of stages and arrays are of. */
+  /** The text of the lists of stages and arrays. */
   private of: Text = { source: "", options: {} };
   private readonly fresh: Fresh;
   /** An array to show as soon as it is there, by its author's name. */
@@ -143,7 +143,7 @@ export class MemoryPane extends AskingPane {
     },
   };
 
-  /** What is drawn, so that another page can draw the same. */
+  /** The settings of the drawing, from which another page can draw the same. */
   private get drawn(): Drawn {
     const one = this.mode === "array";
     return { mode: this.mode, stage: one ? this.stage.value : "", object: one ? this.base : "" };
@@ -403,7 +403,7 @@ export class MemoryPane extends AskingPane {
     ];
   }
 
-  /** Which kernel, and whether what it reads or what it writes. */
+  /** Return the choice of a kernel and of its reads or writes. */
   private access(touches: Touches): HTMLElement {
     const select = h(
       "select",
@@ -446,7 +446,7 @@ export class MemoryPane extends AskingPane {
     return h("div", {}, h("label", { class: "symbol" }, `t0 to t${last}, marked: `, field), said);
   }
 
-  /** What was chosen holds again as soon as there are threads: those of another array may be on their way. */
+  /** Return the buttons of the picture; a choice by thread applies again as soon as there are threads. */
   private tools(threaded: boolean, drawn: Colouring): HTMLElement {
     const choice = (colouring: Colouring, name: string, disabled: boolean) =>
       h(
@@ -513,7 +513,7 @@ export class MemoryPane extends AskingPane {
   }
 }
 
-/** What the program's author calls the sizes of a function's arrays and blocks. */
+/** Return a function to the source's names of sizes of a function's arrays and blocks. */
 function inWords({ arrays, blocks, names }: MemoryFunction): (name: string) => string {
   return plainNames(new Set([...arrays.flatMap(({ symbols }) => symbols), ...namesIn(blocks)]), names);
 }

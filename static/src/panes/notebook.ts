@@ -104,7 +104,7 @@ export class NotebookPane {
     );
   }
 
-  /** How the result of a directive in that line was looked at. */
+  /** Return the views chosen for the result of a directive in that line. */
   private looks(src: Span): Looks {
     const line = String(src);
     this.looked.set(line, this.looked.get(line) ?? new Map());

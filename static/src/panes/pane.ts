@@ -10,7 +10,7 @@ import type { Texts } from "../texts";
 import type { LessonAnswer, Options, Span } from "../types";
 import type { RunPane } from "./run";
 
-/** What a pane may read of the page, and do to it. */
+/** A pane's interface to the page. */
 export interface Desk {
   readonly model: Model;
   readonly link: Link;
@@ -19,7 +19,7 @@ export interface Desk {
   readonly attempts: Attempts;
   /** The compilation that is compared with. */
   readonly pins: Pins;
-  /** What is chosen to be run. */
+  /** The settings of the run. */
   readonly run: Pick<RunPane, "request" | "measured" | "target">;
   /** Open a pane of the details, by its id. */
   show(pane: string): void;
@@ -36,7 +36,7 @@ export interface Desk {
   mark: ShowMarks;
   /** Show A's text beside the source. */
   beside(): void;
-  /** What is drawn has changed: it is to be kept. */
+  /** Called when the drawing has changed and has to be stored. */
   changed(): void;
 }
 
@@ -52,7 +52,7 @@ export interface Pane {
   suppose?(lesson: Pick<LessonAnswer, "object" | "sizes">): void;
 }
 
-/** What a pane draws, so that a reload, Back, a link and a follower draw the same. */
+/** The state of a pane's drawing, which a reload, Back, a link and a follower restore. */
 export interface Keep {
   /** The field of a view that has it; links of any age may. */
   readonly field: string;
@@ -63,9 +63,9 @@ export interface Keep {
   as(kept: unknown): void;
 }
 
-/** What a pane was answered, so that a link holds it. */
+/** A pane's answers, for links. */
 export interface Share {
-  /** What was asked, if that is of the program as it is. */
+  /** Return the questions, if they are about the current program. */
   asked(): Pick<AnyAsked, "op" | "request">[];
   /** Show what a link holds of it; of no link, nothing. */
   restore(asked: readonly AnyAsked[]): void;
@@ -76,11 +76,11 @@ export interface PaneKind {
   /** Its name in layouts, lessons and links. */
   readonly id: string;
   readonly title: string;
-  /** What it tells, in words that one may look for. */
+  /** Words for the search that describe it. */
   readonly about: string;
   /** Its place among the tabs. */
   readonly order: number;
-  /** What kind of thing it tells: panes of a kind stand together. */
+  /** Its kind: panes of a kind stand together. */
   readonly group: "Memory" | "Cost" | "Why" | "Compare" | "Run";
   make(desk: Desk): Pane;
 }

@@ -287,7 +287,7 @@ export class ProgramA {
     });
   }
 
-  /** What spans call the file that is shown. */
+  /** The name of the file that is shown, as in spans. */
   private get path(): string {
     const { pinned } = this.model;
     return pinned ? pathOf(pinned.text, this.name) : "";
@@ -298,7 +298,7 @@ export class ProgramA {
     return pinned ? textIn(pinned.text, nameOf(pinned.text, path)) : "";
   }
 
-  /** What A's typed program says of a place. */
+  /** Return the typed expression of A at a place, and its type. */
   private async typeAt(at: number): Promise<[Span, string] | null> {
     const { pinned, manifest } = this.model;
     const id = typedStage(manifest);
@@ -344,6 +344,6 @@ function written(text: Text, name: string, to: string): Text {
   return name === mainOf(text) ? { ...text, source: to } : { ...text, files: { ...text.files, [name]: to } };
 }
 
-/** What spans call a file of A. */
+/** Return the name of a file of A in spans. */
 const pathOf = (text: Text, name: string): string => (name === mainOf(text) ? "" : name);
 const nameOf = (text: Text, path: string): string => (path === "" ? mainOf(text) : path);

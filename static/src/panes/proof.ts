@@ -77,7 +77,7 @@ export class ProofPane extends AskingPane {
     this.chooseWanted();
   }
 
-  /** What `open` asked for, as soon as it is there. */
+  /** Select the attempt that `open` requested, when it is there. */
   private chooseWanted(): void {
     const found = this.wanted && this.model.made === this.of ? this.attempts.find(this.wanted) : undefined;
     if (!found) return;
@@ -274,7 +274,7 @@ export class ProofPane extends AskingPane {
   }
 }
 
-/** Whether a name is a size of an entry point's parameters. */
+/** True if a name is a size of an entry point's parameters. */
 const isSize = (entries: readonly Entry[], name: string): boolean =>
   entries.some(({ params }) =>
     params.some((type) => {
@@ -283,7 +283,7 @@ const isSize = (entries: readonly Entry[], name: string): boolean =>
     }),
   );
 
-/** What is best to look at first: a proof, else a failure. */
+/** Return the attempt to show first: a proof, else a failure. */
 function best(attempts: readonly Attempt[]): Attempt {
   const weighty = attempts.filter((attempt) => attempt.obligations.length);
   return weighty.find((attempt) => attempt.done) ?? weighty[0] ?? attempts[0]!;

@@ -12,7 +12,7 @@ import type { PaneKind } from "./pane";
 const SIGNS: Record<string, string> = { applied: "✓", missed: "✗", note: "i" };
 const WORDS: Record<string, string> = { applied: "done", missed: "not done", note: "note" };
 
-/** What a remark's button for its proof does. */
+/** Called by a remark's button for its proof. */
 export type ShowProof = (remark: Remark) => void;
 
 const IN_PLACE = "shortcircuit/";
@@ -89,7 +89,7 @@ class Rules extends AskingPane {
     this.element.addEventListener("toggle", () => this.show(this.seenWith));
   }
 
-  /** Whether the remarks are seen. */
+  /** Record that the remarks are seen or hidden. */
   override show(visible: boolean): void {
     this.seenWith = visible;
     super.show(visible && this.element.open);

@@ -10,7 +10,7 @@ type View = "text" | "table" | "heat map" | "image" | "line" | "histogram";
 
 const SHORT = 300; // characters of a result that is read as it is
 
-/** How results were looked at, by their number and type: the next ones are looked at in the same way. */
+/** Views chosen for results, by number and type; the next results get the same views. */
 export type Looks = Map<string, { view?: View; row: number }>;
 
 /** `of`: what gave it, where several results stand below each other; without, it is what a run gave. */

@@ -19,7 +19,7 @@ import { verdicts } from "./verdicts";
 export interface RunSettings extends InputSettings {
   entry: string;
   backend: string;
-  /** How often a back end runs the program. */
+  /** The number of runs of the program. */
   runs?: number;
 }
 
@@ -63,7 +63,7 @@ export class RunPane {
   private readonly inputs: RunInputs;
   private readonly result = h("div", { class: "run-result", "aria-live": "polite" });
   private readonly fresh: Fresh;
-  /** What is chosen to run, until something here is used: the way to all of it. */
+  /** Opens all settings of the run; shown until one of them is used. */
   private readonly brief = h("button", { class: "run-brief", title: "Inputs, back end, how often, checks, results" });
   private readonly validate = h(
     "button",

@@ -9,10 +9,10 @@ import { Keyed, NumberField } from "../number_field";
 import { ACCEPTED, textOf } from "../values/upload";
 import type { Entry, Run } from "../kept";
 
-/** What the user chose; everything else follows the program. */
+/** The user's choices; everything else follows the program. */
 export interface InputSettings {
   typed: boolean;
-  /** What was typed, by `name: type`. */
+  /** Typed text, by `name: type`. */
   inputs: Record<string, string>;
   /** Sizes that were typed, by name. */
   sizes: Sizes;
@@ -44,11 +44,11 @@ export class RunInputs {
   private texts: string[] = [];
   private sizes = sized();
   private drawn = 0;
-  /** What was read from files and is too long for a field, until the page is left. */
+  /** Contents of files that are too long for a field, until the page is left. */
   private readonly files = new Map<string, { name: string; text: string }>();
   private sets: DataSet[] = [];
   /**
-   * Whether the fields are of an earlier text, and what was typed into them meanwhile: that is meant for
+   * True if the fields are of an earlier text; `early`: text typed into them meanwhile, meant for
    * those to come.
    */
   private awaits = false;
@@ -96,7 +96,7 @@ export class RunInputs {
     return { sizes: this.sizes, seed, ...(distribution && distribution !== "uniform" ? { distribution } : {}) };
   }
 
-  /** Which typed values are missing, in words, or nothing. */
+  /** Describe the typed values that are missing; "" for none. */
   lacking({ typed }: InputSettings): string {
     const names = this.parameters
       .filter((one, k) => !this.texts[k]!.trim() && !this.files.has(keyOf(one)) && one.leaves?.length !== 0)
@@ -132,7 +132,7 @@ export class RunInputs {
     else void this.generated(entry, settings, from.random);
   }
 
-  /** What was typed while the program was compiled stays in its field, if that is of the same type by another name. */
+  /** Restore text typed during compilation to its field, if a field of the same type is there. */
   private takeEarly(settings: InputSettings): void {
     for (const [k, { type, text }] of this.early) {
       const one = this.parameters[k];

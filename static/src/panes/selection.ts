@@ -19,7 +19,7 @@ export class SelectionPane {
   private readonly fates = h("div", {});
   /** The place whose fates are drawn. */
   private drawn = "";
-  /** What the fates are of, and what was answered. */
+  /** The text and place of the fates, and the answer. */
   private told: { of: Text; place: string; answer: Promise<Answer<OccurrencesAnswer>> } | null = null;
   private visible = false;
 
@@ -44,7 +44,7 @@ export class SelectionPane {
     this.draw();
   }
 
-  /** Whether what is selected was built in its place, or why it was copied. */
+  /** Show that the selection was built in its place, or why it was copied. */
   private async attempts(): Promise<void> {
     const place = this.link.chosen?.spans[0];
     const { made, frozen } = this.model;
@@ -133,7 +133,7 @@ export class SelectionPane {
     void this.fate();
   }
 
-  /** What became of it, in a sentence. */
+  /** Return a sentence about its fate. */
   private headline(place: Span): HTMLElement | null {
     const fate = fateOf(this.model.remarks, place);
     return (

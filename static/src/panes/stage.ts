@@ -48,16 +48,16 @@ export class StagePane {
   readonly view: EditorView;
   private shown: Shown = { lines: [], pieces: null, folded: new Map() };
   private readonly unfolded = new Set<number>();
-  /** What is new since the stage before, where that is asked for and can be told. */
+  /** Changes since the stage before, if requested and known. */
   private since: Since | null = null;
   private drawn: {
     stage: string;
     lines: readonly Line[] | null | undefined;
     against: readonly Line[] | null | undefined;
-    /** Whether what is new is marked in the text. */
+    /** True if what is new is marked in the text. */
     marked: boolean;
   } | null = null;
-  /** What was opened and is not there yet: another stage, or the same one against another. */
+  /** The kind of request that is pending: another stage, or another comparison of this one. */
   private opening: "stage" | "comparison" | "" = "";
   private language = new Compartment();
   private numbers = new Compartment();
@@ -75,7 +75,7 @@ export class StagePane {
     },
     "▸ Value flow",
   );
-  /** What was shown unasked: once it is closed, it stays so. */
+  /** The flow that was shown unasked: once closed, it stays closed. */
   private begun: Flow | null = null;
   private readonly stops: (() => void)[] = [];
 
@@ -294,7 +294,7 @@ export class StagePane {
     this.describe();
   }
 
-  /** What was opened is there: go to its first difference, to what is selected, or to where the program begins. */
+  /** Scroll to the first difference, the selection or the beginning of the program that was opened. */
   private arrive(): void {
     const { opening } = this;
     this.opening = "";

@@ -20,7 +20,7 @@ export class Sums {
     this.fresh = new Fresh(model, this.element);
   }
 
-  /** What a link keeps, if it is of the program as it is and there are any. */
+  /** Return the questions for a link, if they are about the current program. */
   asked(): Pick<AnyAsked, "op" | "request">[] {
     return this.seenOf && sameText(this.seenOf, this.model.now) ? [{ op: "sums", request: {} }] : [];
   }
@@ -32,7 +32,7 @@ export class Sums {
     this.seenOf = null;
   }
 
-  /** Whether the link that is shown holds them. */
+  /** True if the link that is shown holds them. */
   get kept(): boolean {
     return this.model.frozen !== null && this.held !== null;
   }

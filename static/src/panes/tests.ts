@@ -50,7 +50,7 @@ export class TestsPane extends AskingPane {
   private readonly list = h("ul", { class: "remarks trials", "aria-label": "Tests" });
   private readonly fresh: Fresh;
   private cases = new Map<TestCase, string>();
-  /** What they are of. */
+  /** The text that they are of. */
   private of: Text | null = null;
   private latest: Text | null = null;
   private readonly outcomes = new Map<string, Outcome>();
@@ -110,7 +110,7 @@ export class TestsPane extends AskingPane {
     announce(mine.signal.aborted ? "Stopped." : (this.count.textContent ?? ""));
   }
 
-  /** What becomes of a test; one that a busy server refuses is asked for again when it says. */
+  /** Run a test; if a busy server refuses it, retry when it says. */
   private async tested(of: Text, { number }: TestCase, signal: AbortSignal): Promise<Tested | null> {
     for (;;) {
       const answer = await client.post("test", { ...of, case: number, backend: this.events.backend() }, signal);
@@ -217,7 +217,7 @@ export class TestsPane extends AskingPane {
   }
 }
 
-/** What is said where there are none. */
+/** Return the message for a program without tests. */
 export const noTests = (): HTMLElement[] => [
   h("p", { class: "empty" }, "The program has no tests. Write one above an entry point:"),
   h("pre", {}, "-- ==\n-- input { [1, 2, 3] } output { 6 }\n"),

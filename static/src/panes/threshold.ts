@@ -7,7 +7,7 @@ const NEVER = Number.MAX_SAFE_INTEGER; // a threshold that no amount reaches
 
 export type ChangeOptions = (options: Pick<Options, "thresholds">) => void;
 
-/** Whether a threshold's first version runs because it is forced to, the other one, or the size decides. */
+/** Return the version that a threshold is forced to; "" if the size decides. */
 export function forced(model: Model, name: string): "" | "first" | "other" {
   const value = model.options.thresholds?.[name];
   return value === undefined ? "" : value === 0 ? "first" : "other";

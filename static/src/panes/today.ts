@@ -11,7 +11,7 @@ export class Today {
     private readonly retry: () => void,
   ) {}
 
-  /** Whether to go on; if not, `element` says why and offers to. */
+  /** Return true if work may go on; otherwise `element` explains that and offers to. */
   permits(element: HTMLElement): boolean {
     const frozen = this.model.frozen?.id;
     if (!frozen || this.allowed === frozen) return true;

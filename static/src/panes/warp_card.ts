@@ -16,7 +16,7 @@ interface Unit {
 
 type Of = Pick<WarpAccess, "says" | "shared" | "size">;
 
-/** What is fetched for a request, in the order of memory; `unit`: how many bytes at once. */
+/** Return the units of `unit` bytes, or words of shared memory, that a request fetches, in order. */
 function units({ shared, size }: Pick<Of, "shared" | "size">, lanes: readonly number[], unit = SECTOR): Unit[] {
   const long = shared ? WORD : unit;
   const found = new Map<number, Unit>();
@@ -145,7 +145,7 @@ export function drawRequest(
   );
 }
 
-/** How many bytes lie between what neighbouring lanes touch, if it is the same for all; else null. */
+/** Return the bytes between accesses of neighbouring lanes if they are the same for all, else null. */
 export function strideOf({ lanes }: WarpRequest): number | null {
   const steps = lanes.flatMap((byte, k) => (k && byte >= 0 && lanes[k - 1]! >= 0 ? [byte - lanes[k - 1]!] : []));
   return steps.length && steps.every((one) => one === steps[0]) ? steps[0]! : null;

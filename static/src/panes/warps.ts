@@ -32,7 +32,7 @@ const MEANS =
 export class WarpsPane extends AskingPane {
   readonly element = h("div", { class: "scroll warps" });
   protected readonly place = h("div", {});
-  /** What is below the fields: accesses, or why there are none for such sizes. */
+  /** The area below the fields: accesses, or the reason why there are none for such sizes. */
   private readonly body = h("div", { class: "warps-body" });
   private readonly status = h("p", { class: "quiet", role: "status" });
   private readonly fields = new SymbolFields();
@@ -40,11 +40,11 @@ export class WarpsPane extends AskingPane {
   private readonly list = h("ol", { class: "remarks warp-list", "aria-label": "Accesses by what they waste" });
   private readonly fresh: Fresh;
   private readonly pictured: Pictured;
-  /** Whether the focus was on a switch, which the next answer takes away. */
+  /** True if the focus was on a switch, which the next answer takes away. */
   private switched = false;
   private sizes: Record<string, number> = {};
   private shown: { op: "accesses" | "observe"; request: Costs["request"]; of: Text } | null = null;
-  /** What the link that is shown holds, until it is asked for other sizes. */
+  /** The answer in the link that is shown, until other sizes are requested. */
   private held: Costs | null = null;
   private readonly reload = debounce(200, () => {
     this.held = null;
@@ -120,7 +120,7 @@ export class WarpsPane extends AskingPane {
   /** The sizes of a lesson or puzzle, whatever becomes of its program. */
   private supposed: Readonly<Record<string, number>> = {};
 
-  /** What is asked next has these sizes until others are typed, also of the program after an edit. */
+  /** Use these sizes in questions until others are typed, also after an edit of the program. */
   suppose({ sizes }: Pick<LessonAnswer, "sizes">): void {
     this.supposed = sizes;
     this.sizes = { ...sizes };
@@ -252,7 +252,7 @@ export class WarpsPane extends AskingPane {
     );
   }
 
-  /** What the compiler did so that neighbours find their elements together, or why not. */
+  /** Show the remarks about the coalescing of an access. */
   private mended(access: WarpAccess): HTMLElement | null {
     const remarks = remarksOf(access);
     const all = this.model.options.disable ?? [];
@@ -393,7 +393,7 @@ function formula({ array, cell, stride }: WarpAccess): HTMLElement {
   return h("code", {}, `${array}[`, ...found, `${cell.slice(at)}]`);
 }
 
-/** Whether a pass or a rule lets neighbouring lanes find their elements together. */
+/** True if a pass or a rule lets neighbouring lanes find their elements together. */
 const isMending = (id: string): boolean => id === "coalesce" || id.startsWith("coalesce/") || id === "kernels/squares";
 
 /** Links of the first versions keep none. */
@@ -406,7 +406,7 @@ const elements = (count: string): string => (count === "1" ? "1 element" : `${co
 const scrolling = (label: string, table: HTMLElement): HTMLElement =>
   h("div", { class: "table-scroll", tabindex: 0, role: "group", "aria-label": label }, table);
 
-/** What the picture shows, in words. */
+/** Describe the picture. */
 function legend(access: WarpAccess, request: WarpRequest, drawn: Element): string {
   const stride = strideOf(request);
   const told =
@@ -426,7 +426,7 @@ function legend(access: WarpAccess, request: WarpRequest, drawn: Element): strin
   return [apart, banks, wasted(drawn)].filter(Boolean).join(" ");
 }
 
-/** What a picture has of bytes that are fetched in vain, in words. */
+/** Describe the marks of wasted bytes in a picture. */
 const wasted = (drawn: Element): string =>
   [
     drawn.querySelector(".sector .unused") ? "Hatched: fetched and not used." : "",

@@ -44,10 +44,10 @@ export function pointOf({ rule }: Attempt): string {
   return POINTS[id] ?? id;
 }
 
-/** What the program's author calls an array of an attempt. */
+/** Return the name in the source of an array of an attempt. */
 export const called = ({ names }: Attempt, name: string): string => names[name] ?? name;
 
-/** Whether an attempt's array is made at a place, or goes where that is all of. */
+/** True if an attempt's array is made at a place, or goes where that is all of. */
 const isThere = ({ src, made = [] }: Attempt, place: Span): boolean =>
   made.some((span) => contains(place, span) || contains(span, place)) ||
   src.slice(0, 1).some((span) => contains(place, span));
@@ -68,18 +68,18 @@ export function about(attempts: readonly Attempt[], place: Span): Attempt[] {
   return (there.length ? there : attempts.filter(around)).sort((a, b) => distance(a) - distance(b));
 }
 
-/** What the array of each attempt is called: as its author calls it, where no other attempt has that name. */
+/** Return a function to each attempt's array, by its name in the source where that is unique. */
 export function sourcesOf(attempts: readonly Attempt[]): (attempt: Attempt) => string {
   const names = new Map<string, number>();
   for (const attempt of attempts) names.set(nameOf(attempt), (names.get(nameOf(attempt)) ?? 0) + 1);
   return (attempt) => (names.get(nameOf(attempt)) === 1 ? called(attempt, attempt.source) : attempt.source);
 }
 
-/** What its author calls an attempt. */
+/** Return a key of an attempt by names in the source. */
 const nameOf = (one: Attempt): string =>
   JSON.stringify([called(one, one.source), called(one, one.destination), one.rule]);
 
-/** What an attempt is found by again, after another compilation or in a link. */
+/** The key that finds an attempt again, after another compilation or in a link. */
 export type Key = Pick<Attempt, "rule" | "source" | "destination">;
 
 export const sameAs =
@@ -99,7 +99,7 @@ export class Attempts {
 
   constructor(private readonly model: Model) {}
 
-  /** Who shows an attempt that others tell of. */
+  /** Set the function that shows an attempt. */
   onShow(shows: (wanted: (attempt: Attempt) => boolean) => void): void {
     this.shows = shows;
   }

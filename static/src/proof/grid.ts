@@ -15,14 +15,14 @@ export interface Track {
   skipped: number;
 }
 
-/** What is drawn of a block with so many cells in a row: stretches that no set touches are left out. */
+/** The drawn parts of a block with `columns` cells in a row; stretches that no set touches are left out. */
 export interface Layout {
   columns: number;
   rows: Track[];
   across: Track[];
 }
 
-/** Whether a set's cells are what the server said. */
+/** True if a set's cells are what the server said. */
 export const isExact = ({ offset, dims, count, points }: CellSet): boolean =>
   areExact([offset, count, ...dims.flat(), ...points.map(({ cell }) => cell)]);
 

@@ -24,7 +24,7 @@ export function termOf(stride: Polynomial, k: number): string {
   return numberOf(stride) === 1 ? nameOf(k) : `${asFactor(stride)}·${nameOf(k)}`;
 }
 
-/** What each unknown contributes, from and to; null where something has no value. */
+/** Return the range of each unknown's contribution; null where something has no value. */
 function shares(step: Step, values: Values): Share[] | null {
   const found = step.dims.map(([stride, low, high], k): Share | null => {
     const [by, from, to] = [stride, low, high].map((text) => evaluate(text, values));

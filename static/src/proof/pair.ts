@@ -32,7 +32,7 @@ export interface Question {
   lmads: readonly [Cells, Cells];
   assumptions: Assumptions;
   proved: Proved;
-  /** What it is about: values that were chosen for it are kept for another question about the same. */
+  /** Its subject: chosen values are kept for other questions with the same subject. */
   about: string;
   /** The block that the cells are of, if it has a name. */
   block?: string;
@@ -66,7 +66,7 @@ export class PairView {
     private readonly link: Link | null = null,
     private readonly valued?: (values: Record<string, number>) => void,
     private readonly sizes = new Sizes(),
-    /** Whether a name is a size of the program, which all panes share. */
+    /** True if a name is a size of the program, which all panes share. */
     private readonly isSize: (name: string) => boolean = () => false,
   ) {
     this.sizes.on((by) => by === this || this.reload());
@@ -131,7 +131,7 @@ export class PairView {
     this.steps(question);
   }
 
-  /** What is typed belongs to the question that the fields are of, also while the next one is not answered. */
+  /** Make the fields of a question; typed values belong to it, also while the next one is unanswered. */
   private inputs({ symbols, values }: CellsOfLmadsAnswer, { about }: Question): void {
     const typed = this.typed.get(about) ?? {};
     this.typed.set(about, typed);

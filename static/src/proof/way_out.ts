@@ -2,7 +2,7 @@
 import { h, quoted } from "../dom";
 import type { Attempt } from "../kept";
 
-/** What could be done about an attempt, or null if there is nothing. */
+/** Show the remedy for a failed attempt, or null if there is none. */
 export function wayOut({ hint, way_out: change }: Attempt): HTMLElement | null {
   if (!hint && !change) return null;
   return h(

@@ -4,7 +4,7 @@ import type { Polynomial, ProveRequest } from "../types";
 
 export type Assumptions = NonNullable<ProveRequest["assumptions"]>;
 
-/** What is not negative as two sides: `n` and `2·b + 1` of `n - 2·b - 1`; and whether the first is a number. */
+/** Split a non-negative polynomial: `n` and `2·b + 1` of `n - 2·b - 1`; `limit`: the first is a number. */
 function sides(claim: Polynomial): { more: string; less: string; limit: boolean } {
   const { more, less } = signed(claim);
   const limit = claim.every((term) => (term[0] as number) < 0 || term.length === 1);

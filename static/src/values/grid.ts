@@ -23,7 +23,7 @@ const MOST = [256, 512]; // rows and columns that are drawn
 const ROOM = [240, 480]; // pixels
 const LARGEST = 24; // pixels of an element
 
-/** What is no finite number, by the name that legends give it. */
+/** Return the legend's name of a number that is not finite, else "". */
 const odd = (value: number): string =>
   Number.isNaN(value) ? "NaN" : value === Infinity ? "+inf" : value === -Infinity ? "−inf" : "";
 
@@ -61,7 +61,7 @@ export class Grid {
   private readonly legend = h("div", { class: "legend-row" });
   private readonly rows: number;
   private readonly columns: number;
-  /** What is seen: rows and columns from and to. */
+  /** The visible part: rows and columns, from and to. */
   private seen: [number, number, number, number];
   private cuts: Cut[] = [];
   private values: Values | null = null;
@@ -202,7 +202,7 @@ export class Grid {
     this.outline();
   }
 
-  /** What is no finite number has a cross as well as its colour. */
+  /** Mark numbers that are not finite with a cross. */
   private cross(context: CanvasRenderingContext2D, values: Values, columns: number): void {
     context.strokeStyle = "#c00";
     for (let k = 0; k < values.size; k += 1) {

@@ -185,7 +185,7 @@ function paths({ values, step }: Read, x: (value: number) => number, y: (value: 
   return found;
 }
 
-/** How many elements lie in each part of their range. */
+/** Draw a histogram of the elements. */
 export async function histogram(source: Source): Promise<HTMLElement> {
   const cuts = isWhole(source.shape)
     ? undefined

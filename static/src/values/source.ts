@@ -3,7 +3,7 @@ import * as client from "../client";
 import { elements, fromBinary, fromText, typeOf, type Cut, type Values } from "./values";
 import type { RunAnswer } from "../kept";
 
-/** What is known of results: their text, their types, and where the server keeps them. */
+/** Results: their text, their types, and the key under which the server keeps them. */
 export type Results = Pick<RunAnswer, "output" | "results" | "kept" | "cut">;
 
 export interface Source {

@@ -126,7 +126,7 @@ function half(bits: number): number {
   return sign * (exponent ? (1 + fraction / 1024) * 2 ** (exponent - 15) : (fraction / 1024) * 2 ** -14);
 }
 
-/** What a result in Futhark's binary format holds. Throws where it holds none. */
+/** Parse values in Futhark's binary format. Throws where it holds none. */
 export function fromBinary(data: ArrayBuffer): Values[] {
   const found: Values[] = [];
   for (let at = 0; at < data.byteLength; ) {
