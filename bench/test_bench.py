@@ -45,6 +45,7 @@ from bench import walls as bench_walls
 from bench.compile import once
 from bench.futhark import Program
 from bench.peer.figures import peers_part
+from bench.report import compiling, published, random_programs, serving
 from compiler.algebra.disjoint import Verdict, disjoint
 from compiler.driver.pipeline import Compilation
 from compiler.ir.nodes import Array, Prog
@@ -110,7 +111,7 @@ def test_copies_go_away_and_are_counted(tmp_path: Path, monkeypatch: pytest.Monk
     assert figures["without"]["allocations"] == 4
     assert figures["with"]["allocations"] == 1
     assert figures["without_ms"] > 0
-    text = table.short_circuit_part(data({"concatenation": figures}))
+    text = compiling.short_circuit_part(data({"concatenation": figures}))
     assert "| 0.032 → 0 | 4 → 1 |" in text
 
 
@@ -132,7 +133,7 @@ def test_programs_of_2022_are_measured(tmp_path: Path, monkeypatch: pytest.Monke
     figures = thesis.measure(tmp_path, one)
     assert figures["futhark_allocations"] is None
     assert figures["c"]["with"]["copied_mb"] <= figures["c"]["without"]["copied_mb"]
-    text = table.thesis_part(data({"Old": figures}))
+    text = published.thesis_part(data({"Old": figures}))
     assert "| 6.9, Old | four |" in text
     assert "| 1.5 and 1.6 |" in text
 
@@ -166,7 +167,7 @@ def test_whole_compile_times(tmp_path: Path) -> None:
     figures = whole.measure("lu_step", tmp_path)
     assert figures["attempts"] == figures["built_in_place"] == 1
     assert 0 < figures["proving_ms"] < figures["total_ms"]
-    assert "| 1 of 1 |" in table.whole_part(data({"lu_step": figures}))
+    assert "| 1 of 1 |" in compiling.whole_part(data({"lu_step": figures}))
 
 
 def test_large_programs_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +185,7 @@ def test_large_programs_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(table, "GOAL", 0)
     machine = {"commit": "c", "date": "2026-11-26", "load": 1.0}
     folder = {"machine": machine, **large.summary({"a": slow, "b": figures["wrong.fut"]})}
-    part = table.large_part(data({"programs": folder}))
+    part = compiling.large_part(data({"programs": folder}))
     assert "**1 of 1 programs take more than 0 ms**" in part
     assert f"| programs | 1 | 1 type | {slow['total_ms']} | 1 | c | 2026-11-26 | 1.0 |" in part
     assert "| programs: a | 3 |" in part
@@ -201,7 +202,7 @@ def test_public_programs_are_read_from_their_clones(
     listed = {"a/b": {"commit": "0123456789ab", "programs": ["good.fut", "bad.fut"]}}
     figures = public.measure(tmp_path, listed)
     assert figures["a/b"]["refused"] == {"bad.fut": "type: Unknown name `two`."}
-    page = table.public_part(data(figures))
+    page = published.public_part(data(figures))
     assert "accepts 1 of 2" in page
     assert "| a/b | 0123456789 | 2 | 1 | " in page
     assert not public.measure(tmp_path, {"a/c": listed["a/b"]})
@@ -250,7 +251,7 @@ def test_results_of_public_programs_are_compared(
     counts = {"programs": 1, "equal": 1, "differs": 1, "not compared": 1}
     assert figures["beside"]["counts"] == counts
     assert figures["tests"]["counts"] == {"programs": 1, "passed": 1, "failed": 1}
-    page = table.computed_part(data(figures))
+    page = published.computed_part(data(figures))
     assert "| differs | 1 |" in page
     assert "1 times: The result should be 1i32 and is 2i32." in page
 
@@ -262,7 +263,7 @@ def test_answers_after_a_key_are_measured(monkeypatch: pytest.MonkeyPatch) -> No
     lines = [50, 272, 272, 272, 272, 240, 240, 240, 242, 242, 262, 262]
     lines += [198, 198, 198, 210, 198, 198, 198]
     assert [row["lines"] for row in figures.values()] == lines
-    assert "| the main of 12 files | 272 |" in table.edits_part(data(figures))
+    assert "| the main of 12 files | 272 |" in compiling.edits_part(data(figures))
 
 
 def test_what_walls_cost(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,7 +275,7 @@ def test_what_walls_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench_walls, "PROGRAMS", {"three numbers": program})
     figures = bench_walls.measure(["command line", "server"], None)
     assert figures["warm_ms"]["three numbers"].keys() == {"command line", "server"}
-    text = table.walls_part(data(figures))
+    text = serving.walls_part(data(figures))
     assert "| request, ms | command line | server |" in text
     assert text.count("| - |") == 1
 
@@ -293,10 +294,10 @@ def test_the_page_has_random_pairs_and_programs() -> None:
         "constant": {"pairs": 3, "wrong": 0, "mean_us": 1.0},
         "matrix": family("matrix", 40),
     }
-    text = table.prove_part(data(proved))
+    text = compiling.prove_part(data(proved))
     assert f"| matrix | 40 | {proved['matrix']['disjoint']} |" in text
     assert "0 are accepted" in text
-    text = table.codes_part(data(codes.measured(real_codes()[:2])))
+    text = compiling.codes_part(data(codes.measured(real_codes()[:2])))
     assert "2 of 2 pairs proved" in text
     assert "share one: 0" in text
 
@@ -319,7 +320,7 @@ def test_random_programs_are_run_once_and_kept(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="have been run"):
         record.add(file, record.load(file), {})
     assert record.load(file)[Subject(*subject, "abc")].seeds == [(0, 10)]
-    text = table.campaign_part(json.loads(file.read_text("utf-8")))
+    text = random_programs.campaign_part(json.loads(file.read_text("utf-8")))
     assert "| storage | stages, C | 10 | 0 | 0 | 0 | 1 | - | abc (10) |" in text
     assert "| storage 7 | abc | c | open |" in text
     assert "| update | 2 | 6 |" in text
@@ -334,7 +335,7 @@ def test_a_small_class_gets_its_answers(monkeypatch: pytest.MonkeyPatch) -> None
     assert found["outcomes"] == {"ok": 10}
     assert found["missing"] == 0
     assert found["by_kind_s"].keys() == {f"{what}, 10 lines" for what in KINDS}
-    text = table.classroom_part(
+    text = serving.classroom_part(
         data(
             {
                 "parts": {"alone": found},
@@ -401,11 +402,11 @@ def test_what_is_slower_is_said_beside_the_figure() -> None:
     row = {"input": "x", "built_in_place": 1, "without_ms": 10.0, "with_ms": 14.0, "speedup": 0.71}
     counts = dict.fromkeys(("copied_mb", "allocations", "allocated_mb", "peak_mb"), 1.0)
     row |= {"without": counts, "with": counts, "futhark_ms": 15.0}
-    text = table.short_circuit_part(data({"slow": row, "fast": {**row, "with_ms": 10.2}}))
+    text = compiling.short_circuit_part(data({"slow": row, "fast": {**row, "with_ms": 10.2}}))
     assert "**Slower with short-circuiting than without:** `slow` takes 1.40 times as long." in text
     assert "No program is slower with our C than with Futhark." in text
     assert "Both ways" not in text
-    text = table.short_circuit_part(data({"same": {**row, "built_in_place": 0}}))
+    text = compiling.short_circuit_part(data({"same": {**row, "built_in_place": 0}}))
     assert "so that a difference is the machine's: `same` (0.71)." in " ".join(text.split())
 
 
@@ -432,10 +433,10 @@ def test_readers_of_a_link_are_measured(monkeypatch: pytest.MonkeyPatch) -> None
     assert all(20 < found[who]["web_process_mb"] < 300 for who in ("greedy", "senders"))
     figures = {**found, "goal_s": 100.0, "readers": 3, "example": "x", "remark": ""}
     figures |= {"greedy_requests": 2, "senders_clients": 1, "memory_goal_mb": 300}
-    text = table.readers_part(data(figures))
+    text = serving.readers_part(data(figures))
     assert "0 answers were refused" in text
     assert "All are within the goal." in text
-    assert "**Beyond the goal:**" in table.readers_part(data({**figures, "goal_s": 1e-9}))
+    assert "**Beyond the goal:**" in serving.readers_part(data({**figures, "goal_s": 1e-9}))
 
 
 @pytest.mark.usefixtures("few_workers")
@@ -445,9 +446,9 @@ def test_memory_over_time_is_measured() -> None:
     assert found["statuses"].keys() <= {"200", "400", "404", "413", "429"}
     assert 20 < found["most_mb"] < 300
     figures = {**found, "seconds": 4.0, "goal_percent": 1e6, "remark": ""}
-    assert "All are within the goal." in table.soak_part(data(figures))
+    assert "All are within the goal." in serving.soak_part(data(figures))
     figures |= {"goal_percent": 1.0, "growth_percent": 2.0}
-    assert "**Beyond the goal:** growth (2.00 of it)" in table.soak_part(data(figures))
+    assert "**Beyond the goal:** growth (2.00 of it)" in serving.soak_part(data(figures))
 
 
 @pytest.mark.browser
@@ -462,9 +463,9 @@ def test_the_page_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(t["median"] > 0 for t in (found["picture_ms"], *found["after_a_key_ms"].values()))
     assert {"a key", "stage cuda", "tab Memory"} <= set(found["longest_task_ms"])
     figures = {"goals": dict.fromkeys(page.GOALS, 1e6), "remark": "", **found}
-    assert "All are within the goal." in table.page_part(data(figures))
+    assert "All are within the goal." in serving.page_part(data(figures))
     figures["goals"] = dict.fromkeys(page.GOALS, 1e-6)
-    assert "**Beyond the goal:** first picture" in table.page_part(data(figures))
+    assert "**Beyond the goal:** first picture" in serving.page_part(data(figures))
 
 
 @pytest.mark.usefixtures("few_workers")
@@ -475,10 +476,10 @@ def test_followers_of_a_lecture_are_measured(monkeypatch: pytest.MonkeyPatch) ->
     assert (found["changes"], found["missed"], found["failures"]) == (3, 0, 0)
     assert all(found["delays_s"]["stages"])
     figures = {"followers": 3, "goal_s": 100.0, "remark": "", **found}
-    text = table.follow_part(data(figures))
+    text = serving.follow_part(data(figures))
     assert "3 changes, 0 not seen" in text
     assert "All are within the goal." in text
-    assert "**Beyond the goal:**" in table.follow_part(data({**figures, "goal_s": 1e-9}))
+    assert "**Beyond the goal:**" in serving.follow_part(data({**figures, "goal_s": 1e-9}))
 
 
 KINDS = ("page", "check", "edit", "run")
@@ -497,7 +498,7 @@ def test_the_page_has_the_cases_of_bad_input() -> None:
     report.outcomes.update({"ok": 3, "syntax": 4})
     report.slowest = (0.25, 6)
     made = fuzz.figures("check", 0, report)
-    text = table.fuzz_part([data(made)])
+    text = random_programs.fuzz_part([data(made)])
     assert "| check | 7 | 0 | syntax 4, ok 3 | 0.25 of CPU |" in text
 
 
@@ -534,7 +535,7 @@ def test_streams_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert found["bytes"] == 3 * 600 * 4
     assert found["programs"]["sum"]["memory_mb"] > 0
     found["programs"]["sum"]["of_a_read"] = 0.5
-    assert "**Below the goal of 0.9: sum, on disk (0.5).**" in table.streaming_part(
+    assert "**Below the goal of 0.9: sum, on disk (0.5).**" in serving.streaming_part(
         data({"remark": "", "files": {"on disk": found}})
     )
 
@@ -545,7 +546,7 @@ def test_flatpack_is_measured_next_to_numpy() -> None:
         found = flatpack.measure(source, small, in_numpy, 1)
         before, after = found["traversals"]
         assert 0 < after <= before, name
-        text = table.flatpack_part(data({"remark": "", "programs": {name: found}}))
+        text = compiling.flatpack_part(data({"remark": "", "programs": {name: found}}))
         assert f"| {name} | {before} | {after} |" in text
 
 

@@ -1,0 +1,1 @@
+"""The parts of `docs/figures.md`, by subject."""
