@@ -82,7 +82,7 @@ def rows(suite: Path, only: str) -> Iterator[tuple[str, dict[str, Any]]]:
         try:
             assert not isinstance(work, tuple), work[1]
             options: Options = {"target": "cuda", "entry": work.entry, "unsafe": True}
-            options |= {"enable": ["cuda/fma"], "disable": without}
+            options |= {"enable": ["kernels/fma"], "disable": without}
             asked = replace(work.asked, options=options)
             ms, bound, because = foretold(asked, work.entry, work.inputs)
         except CompileError as error:

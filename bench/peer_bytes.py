@@ -132,7 +132,7 @@ def total(kernels: Kernels) -> Bytes:
 def text_of(work: Work, threshold: int | None, how: How) -> str:
     """The text of a code version of ours. Errors: of the program."""
     options: Any = {"target": "cuda", "entry": work.entry, "unsafe": not how.checked}
-    options["enable"] = ["kernels/look-back"] * how.look_back + ["cuda/fma"] * how.fma
+    options["enable"] = ["kernels/look-back"] * how.look_back + ["kernels/fma"] * how.fma
     if threshold is not None:
         flat = plain(api.compilation(replace(work.asked, options=options)).result("flat").text)
         names = re.findall(r'threshold\("(\w+)"', flat)

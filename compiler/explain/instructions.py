@@ -44,7 +44,7 @@ def _of(plain: float = 0, whole: float = 0, double: float = 0, special: float = 
 
 
 _CALLS = {"sqrt": 1.0, "rsqrt": 1.0, "recip": 1.0, "floor": 0.2, "ceil": 0.2, "trunc": 0.2,
-          "round": 0.4, "pow": 6.0, "atan2": 4.0, "fma": 0.1, "mad": 0.1, "lerp": 0.2,
+          "round": 0.4, "pow": 6.0, "atan2": 4.0, "mad": 0.1, "lerp": 0.2,
           "copysign": 0.1, "isnan": 0.1, "isinf": 0.1, "to_bits": 0.1, "from_bits": 0.1,
           "gamma": 8.0, "lgamma": 8.0, "erf": 4.0, "erfc": 4.0, "hypot": 2.0}  # fmt: skip
 """The cost of functions, relative to an exponential function."""
@@ -72,6 +72,8 @@ def _operator(op: str, prim: Prim) -> Instructions:
         return _of(double=1, whole=1) if wide else _of(plain=1)
     if op in ("/", "%"):
         return _of(double=10, whole=6, special=1) if wide else _of(plain=9, special=1)
+    if op == "fma":
+        return _of(double=1) if wide else _of(plain=3 if prim == "f16" else 1)
     part = _CALLS.get("pow" if op == "**" else op, 2.0)
     return part * (_of(double=24, whole=12, special=1) if wide else _of(plain=12, special=1.5))
 
@@ -98,8 +100,7 @@ class _Counter:
     Each value has a number, and a bit for each surrounding loop in which it varies.
     """
 
-    def __init__(self, fused: bool) -> None:
-        self.fused = fused
+    def __init__(self) -> None:
         self.found: dict[int, Instructions] = {}
         self.loops: list[_Loop] = []
         self.numbers: dict[tuple[Any, ...], int] = {}
@@ -154,9 +155,8 @@ class _Counter:
         return self.computed((op, prim, *parts), parts, takes)
 
     def factor(self, se: ir.SE, prim: Prim) -> int:
-        """Number a summand; a product in it is free where it becomes part of an FMA."""
-        free = prim[0] in "iu" or (self.fused and prim != "f16")
-        if not (free and isinstance(se, ir.Bin) and se.op == "*"):
+        """Number a summand; a product in it is free where it is part of an address."""
+        if not (prim[0] in "iu" and isinstance(se, ir.Bin) and se.op == "*"):
             return self.value(se)
         parts = [self.value(se.lhs), self.value(se.rhs)]
         return self.computed(("*", prim, *parts), parts, NONE)
@@ -277,13 +277,12 @@ class _Counter:
                 self.fresh(inner.name, self.everywhere())
 
 
-def taken(kernel: k.Kernel, fused: bool) -> dict[int, Instructions]:
+def taken(kernel: k.Kernel) -> dict[int, Instructions]:
     """Return the instructions per warp and execution of each statement, by `id`.
 
-    For a loop it is per iteration. `fused`: a product and the sum that it goes into are one
-    instruction.
+    For a loop it is per iteration.
     """
-    counter = _Counter(fused)
+    counter = _Counter()
     counter.stms(kernel.body)
     return counter.found
 

@@ -21,7 +21,7 @@ from compiler.base.names import Name
 from compiler.base.prim import BYTES, Prim
 from compiler.base.text import Text, plain
 from compiler.codegen.cuda.program import split
-from compiler.codegen.cuda.runtime import FMA, THREADS, blocks_for, threads_for
+from compiler.codegen.cuda.runtime import THREADS, blocks_for, threads_for
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.parts import host_stms
 from compiler.codegen.kernels import nodes as k
@@ -323,7 +323,7 @@ def predict(
     found.compared = device.compared
     for name, differing in device.differ.items():
         kernel, body = kernels[name]
-        takes = instructions.taken(kernel, code.startswith(FMA))
+        takes = instructions.taken(kernel)
         for at, ((blocks, threads, whole_numbers), times) in enumerate(differing.weighted()):
             launch = Launch(kernel, threads, found.costs, times, effort=effort, first=not at)
             launch.takes = takes

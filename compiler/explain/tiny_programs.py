@@ -497,7 +497,7 @@ BY_RULE: dict[str, Tiny] = {
     ),
     "cuda/read-only": Tiny("entry main (xs: []i32) = map (+ 1) xs", "[1, 2]", target="cuda"),
     "cuda/narrow": Tiny("entry main (xs: []i32) = map (+ 1) xs", "[1, 2]", target="cuda"),
-    "cuda/fma": Tiny(
+    "kernels/fma": Tiny(
         "entry main (xs: []f32) (y: f32) = map (\\x -> x * x + y) xs",
         "[1.0f32, 2.0f32] 3.0f32",
         target="cuda",

@@ -200,7 +200,7 @@ def blocks_at_once(registers: int, shared: int) -> int:
 def _head(text: Text, kernels: tuple[KernelUse, ...]) -> Iterator[Line]:
     """Yield the compiler's version and options, and a table of kernels' resources."""
     version = ".".join(map(str, nvrtc.version()))
-    options = " ".join(nvrtc.options(plain(text)))
+    options = " ".join(nvrtc.options())
     yield Line(f"// NVRTC {version} for {nvrtc.DEFAULT_ARCH}, {options}")
     yield Line("")
     if not kernels:

@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from compiler.base.errors import CompilerBug, UsageError
-from compiler.codegen.cuda.runtime import FMA
 from compiler.runtime import libraries, tools
 from compiler.sandbox import walls
 from compiler.sandbox.policies import COMPILE
@@ -128,7 +127,7 @@ def kept(text: str, capability: int, driver: tuple[int, int]) -> Path:
     `capability` is 90 for 9.0, `driver` the CUDA version of the driver. Raises UsageError where
     NVRTC, driver and device do not match, Limitation for a compilation that takes too long.
     """
-    parts = (text, *options(text), str(capability), str(driver), _identity())
+    parts = (text, *options(), str(capability), str(driver), _identity())
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
     found = libraries.find(key)
     if found is not None:
@@ -213,7 +212,7 @@ def _compile(
     _ok(lib.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None))
     try:
         target = arch if what == "CUBIN" else arch.replace("sm_", "compute_")
-        given = (f"--gpu-architecture={target}", *options(text), *more)
+        given = (f"--gpu-architecture={target}", *options(), *more)
         array = (ctypes.c_char_p * len(given))(*(option.encode() for option in given))
         failed = lib.nvrtcCompileProgram(program, len(given), array)
         log = _bytes(lib, program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
@@ -224,14 +223,12 @@ def _compile(
         lib.nvrtcDestroyProgram(ctypes.byref(program))
 
 
-def options(text: str) -> tuple[str, ...]:
-    """Return the options for a text: each operation rounds, as in the interpreter and in C.
+def options() -> tuple[str, ...]:
+    """Return the options: each operation of a text rounds, and subnormal numbers are kept.
 
-    Contraction to FMA, NVRTC's default, is on only where the text begins with FMA. Subnormal
-    numbers are kept.
+    NVRTC's default contracts products and sums to FMA: kernels say themselves where.
     """
-    fmad = f"--fmad={'true' if text.startswith(FMA) else 'false'}"
-    return fmad, "--ftz=false", "--std=c++17", "--device-int128", "-w"
+    return "--fmad=false", "--ftz=false", "--std=c++17", "--device-int128", "-w"
 
 
 def _bytes(lib: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:

@@ -14,6 +14,7 @@ from compiler.codegen.cuda import program as cuda
 from compiler.driver.pipeline import Compilation
 from compiler.runtime import device_process, nvrtc
 from compiler.semantics import interp
+from testing import kernel_interp
 from testing.kernels import same
 from tests.codegen.helpers import all_thresholds, compiled, needs_nvrtc
 from tests.runtime import cuda_on_cpu
@@ -72,13 +73,18 @@ def test_entry_points_of_any_name(name: str) -> None:
 
 
 @cuda_on_cpu.needs_cxx
-def test_the_observer_rounds_each_operation() -> None:
-    """Also of a text in which a device may fuse a product and a sum."""
+@pytest.mark.parametrize("fma", [False, True])
+def test_the_observer_rounds_as_a_device(fma: bool) -> None:
+    """Each operation, or where the kernel says so a product and a sum at once."""
     source = "entry main [n] (xs: [n]f32) (ys: [n]f32) = map2 (\\x y -> x * x - y) xs ys"
-    code = plain(compiled(source, "cuda", enabled=frozenset(("cuda/fma",))).result("cuda").text)
-    assert nvrtc.options(code)[0] == "--fmad=true"
+    asked = frozenset(("kernels/fma",) if fma else ())
+    work = compiled(source, "cuda", enabled=asked)
+    code = plain(work.result("cuda").text)
+    assert nvrtc.options()[0] == "--fmad=false"
     x = np.array([1 + 2**-12], np.float32)
-    same(cuda_on_cpu.run(code, [x, x * x]), [np.zeros(1, np.float32)])
+    expected = [np.array([2.0**-24 if fma else 0], np.float32)]
+    same(cuda_on_cpu.run(code, [x, x * x]), expected)
+    same(kernel_interp.run(work.result("kernels").prog, "main", [x, x * x]), expected)
 
 
 @cuda_on_cpu.needs_cxx

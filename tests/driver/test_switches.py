@@ -114,18 +114,18 @@ def test_what_is_only_asked_for_is_offered_everywhere_and_off_unless_it_is() -> 
         assert Options().is_off(rule)
         assert Options(enabled=frozenset((name,)), disabled=frozenset((name,))).is_off(rule)
         assert name in BY_RULE  # whose page is tested: it does something there
-    assert "cuda/fma" in switches.ASKED
+    assert "kernels/fma" in switches.ASKED
 
 
 def test_what_cannot_be_asked_for_is_refused() -> None:
     for name, says in {
-        "cuda/fmad": "There is no rule `cuda/fmad` that could be asked for.",
+        "kernels/fmad": "There is no rule `kernels/fmad` that could be asked for.",
         "fuse/map-map": "`fuse/map-map` is done without being asked for.",
         "fuse": "`fuse` is done without being asked for.",
     }.items():
         told = answer({"op": "show", "source": "entry main = 1", "options": {"enable": [name]}})
         assert told["error"]["message"] == says
-        assert "cuda/fma" in told["error"]["hint"]
+        assert "kernels/fma" in told["error"]["hint"]
 
 
 def test_all_at_once() -> None:

@@ -30,7 +30,7 @@ SERIES = (
 
 
 def predict(source: str, *shapes: Any, fma: bool = False) -> Prediction:
-    options: Any = {"target": "cuda", "enable": ["cuda/fma"] * fma}
+    options: Any = {"target": "cuda", "enable": ["kernels/fma"] * fma}
     made = api.compilation(OfProgram(source, options))
     prog, text = made.result("kernels").prog, made.result("cuda").text
     return predictions.predict(prog, text, "main", shapes, [None] * len(shapes))
@@ -106,7 +106,7 @@ def test_each_statement_is_counted_once() -> None:
         )
         prog, text = made.result("kernels").prog, made.result("cuda").text
         ((kernel, _),) = kernels_of(prog, text).values()
-        sizes.append(sum(float(one.sum()) for one in instructions.taken(kernel, False).values()))
+        sizes.append(sum(float(one.sum()) for one in instructions.taken(kernel).values()))
         assert plain(text).count("expf(") >= n
     assert sizes[1] / sizes[0] == pytest.approx(2, rel=0.1)
 

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.remarks import Applied, Missed
-from compiler.base.rules import Pass, Rule
-from compiler.base.spans import Prov, merge_prov
+from compiler.base.rules import Pass
+from compiler.base.spans import Prov
 from compiler.base.target import Target
 from compiler.base.text import Line, Text, lines
 from compiler.codegen.c.program import description
@@ -29,11 +29,6 @@ from compiler.codegen.kernels.same_blocks import at_kernels
 from compiler.codegen.kernels.walk import statements
 from compiler.ir.nodes import SE
 
-FMA = Rule(
-    "cuda/fma",
-    "A product and the sum it goes into may be one instruction of a GPU, which rounds once.",
-    asked=True,
-)
 HOST_MARK = "// ---- host program: Python over CUDA's driver ----"
 
 
@@ -68,9 +63,8 @@ def emit(prog: imp.ImpProg, ctx: Ctx, tuned: Mapping[Name, str] = MappingProxyTy
     host.functions(prog)
     body = "\n".join(line.text for line in kernels.lines)
     index = (cuda_runtime.INDEX,) if kernels.narrow else ()
-    fma = (cuda_runtime.FMA,) if _rounds_once(prog, ctx) else ()
     rounds_in = (cuda_runtime.ROUNDS,) if kernels.numbered else ()
-    head = [*fma, cuda_runtime.HEAD, *index, cuda_runtime.FAILURE, *rounds_in]
+    head = [cuda_runtime.HEAD, *index, cuda_runtime.FAILURE, *rounds_in]
     helpers = (
         (cuda_runtime.AT_LAUNCH, cuda_runtime.SHARED),
         ("ss_bits(", cuda_runtime.BITS),
@@ -95,17 +89,6 @@ def emit(prog: imp.ImpProg, ctx: Ctx, tuned: Mapping[Name, str] = MappingProxyTy
         *(Line(f"    {about[at : at + 90]!r}") for at in range(0, len(about), 90)),
         Line(")"),
     )
-
-
-def _rounds_once(prog: imp.ImpProg, ctx: Ctx) -> bool:
-    """True if a product and its sum may be contracted to an FMA."""
-    made = [stm for fun in prog.funs for stm in statements(fun.body) if isinstance(stm, Launch)]
-    prov = merge_prov(*(launch.kernel.prov for launch in made))
-    because = (
-        "Where a product goes into a sum, these kernels may round once instead of twice: floats "
-        "can differ from those of the interpreter and of C."
-    )
-    return bool(made) and ctx.commit(FMA, prov, Applied(True, because)) is not None
 
 
 def _constant(prog: imp.ImpProg, ctx: Ctx) -> Iterator[tuple[str, frozenset[Name]]]:
@@ -168,4 +151,4 @@ TARGET = Target(
     atomics=ATOMICS,
     allocates_in_kernels=False,
 )
-PASSES = (Pass("cuda", "Writes CUDA.", emit, (READ_ONLY, NARROW, GRAPHS, FMA)),)
+PASSES = (Pass("cuda", "Writes CUDA.", emit, (READ_ONLY, NARROW, GRAPHS)),)

@@ -30,9 +30,6 @@ typedef unsigned long long uint64_t;
 enum {{ THREADS = {THREADS} }};
 """
 
-FMA = "// nvrtc: --fmad=true\n"
-"""Header of a text in which FMA contraction is permitted."""
-
 INDEX = """\
 typedef int32_t index_t;  // 64 bits in runs where a launch has indices that need them
 """

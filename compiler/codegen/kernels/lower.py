@@ -28,6 +28,7 @@ from compiler.codegen.kernels.bins import COUNT, LOCKS, needs_lock, update_bin
 from compiler.codegen.kernels.block_sizes import FEWER, FITTED, POINTS, busy_threads, fewer_threads
 from compiler.codegen.kernels.blocks import map_code
 from compiler.codegen.kernels.columns import ByColumns, by_columns
+from compiler.codegen.kernels.fma import FMA, fused
 from compiler.codegen.kernels.folds import (
     BLOCKS,
     CHUNK,
@@ -89,7 +90,8 @@ def lower(prog: imp.ImpProg, ctx: Ctx) -> imp.ImpProg:
     launched = (replace(f, body=lowering.entry(f)) for f in prog.funs)
     numbers = count(1)
     settled = (resident(f, ctx, numbers) for f in launched)
-    made = tuple(replace(f, body=sink_loads(given_numbers(f.body, ctx), ctx)) for f in settled)
+    numbered = (replace(f, body=given_numbers(f.body, ctx)) for f in settled)
+    made = tuple(replace(f, body=fused(sink_loads(f.body, ctx), ctx)) for f in numbered)
     return imp.ImpProg(made, prog.applied)
 
 
@@ -115,6 +117,7 @@ KERNELS = Pass(
         RESIDENT,
         ROUNDS,
         SUNK,
+        FMA,
     ),
 )
 
