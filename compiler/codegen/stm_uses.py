@@ -1,6 +1,6 @@
-"""The scalars and blocks that a statement of IMP or of a kernel itself reads, writes and binds.
+"""Uses and definitions of a single statement of IMP or of a kernel.
 
-The parts of its node say so: an optimisation asks here and tells no classes apart.
+The declared parts of nodes determine them, so that optimisations need no case per class.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from compiler.ir.walk import se_uses
 
 
 class StmUses(StmParts):
-    """Its `expressions`, the statements `inside`, and names in order.
+    """The `expressions` of a statement, the statements `inside`, and names in order.
 
-    Those are scalars that are read, blocks that are read and written, what gets a value (`bound`),
-    and which of these is a variable that had one before (`assigned`). Of an atomic operation and
-    of a lock, whose threads see what others have written, the block is in `together` as well.
+    Names are the scalars read, the blocks read and written, the names `bound`, and those of them
+    that are variables with an earlier value (`assigned`). Blocks accessed atomically or under a
+    lock, where threads see each other's writes, are in `together` as well.
     """
 
     def __init__(self, node: object) -> None:
@@ -37,18 +37,18 @@ class StmUses(StmParts):
         self.visit(node)
 
     def stms(self, stms: imp.Stms, node: object = None) -> None:
-        """Statements inside are not its own."""
+        """Collect statements inside; their uses are not this statement's."""
         self.inside += stms
 
     def node(self, part: object, node: object) -> None:
-        """Of an operator what is evaluated outside of it; the work of a kernel is not its own."""
+        """Visit what an operator evaluates outside its body; a kernel's work is excluded."""
         if isinstance(part, imp.Combine):
             self.ses(part.neutral)
         elif isinstance(part, imp.Histogram):
             self.visit(part)
 
     def se(self, se: SE, node: object = None) -> None:
-        """The variables of an expression."""
+        """Record an expression and its variables."""
         self.expressions.append(se)
         se_uses(se, self._scalar)
 
@@ -56,51 +56,51 @@ class StmUses(StmParts):
         self.scalars[name] = None
 
     def named(self, name: Name, node: object) -> None:
-        """A scalar by its name; "" for none."""
+        """Record a scalar by its name; "" for none."""
         if name:
             self.scalars[name] = None
 
     def bind(self, name: Name, node: object) -> None:
-        """A name that gets a value."""
+        """Record a definition."""
         self.bound[name] = None
 
     def operand(self, value: Operand | None, node: object) -> None:
-        """A scalar, or a block: another name for it is no use, but what is called may read it."""
+        """Record a scalar, or a block passed to a call; aliasing a block is no use."""
         if isinstance(value, str) and isinstance(node, imp.Call):
             self.read[value] = None
         else:
             super().operand(value, node)
 
     def assigns(self, name: Name, node: object) -> None:
-        """A variable's next value."""
+        """Record an assignment."""
         self.bound[name] = self.assigned[name] = None
 
     def lmad(self, lmad: Lmad[Poly], node: object = None) -> None:
-        """The variables of an LMAD."""
+        """Record the variables of an LMAD."""
         self.scalars.update(dict.fromkeys(sorted(lmad.names())))
 
     def reads(self, name: Name, node: object) -> None:
-        """A block of which a cell is read."""
+        """Record a read of a block."""
         self.read[name] = None
 
     def writes(self, name: Name, node: object) -> None:
-        """A block of which a cell is written; what is atomic makes it of what it was."""
+        """Record a write; an atomic update reads as well."""
         self.written[name] = None
         if isinstance(node, k.Atomic | k.Exchange):
             self.read[name] = self.together[name] = None
 
     def lock(self, name: Name, node: object) -> None:
-        """A block of locks."""
+        """Record a block of locks."""
         self.read[name] = self.written[name] = self.together[name] = None
 
     def flag(self, name: Name, node: object) -> None:
-        """A block of flags, or of what tickets are counted with: as others have set them."""
+        """Record a block of flags or ticket counters, which other threads set."""
         self.read[name] = self.together[name] = None
         if not isinstance(node, k.Await):
             self.written[name] = None
 
     def into(self, into: Iterable[imp.Cell | Name], node: imp.Fold) -> None:
-        """Where results go."""
+        """Record the destinations of results."""
         for place in into:
             if isinstance(place, imp.Cell):
                 self.written[place.block] = None
@@ -109,7 +109,7 @@ class StmUses(StmParts):
                 self.bound[place] = None
 
     def dests(self, dests: Iterable[tuple[Name, Lmad[Poly]]], node: imp.Histogram) -> None:
-        """Where bins are, which get what they were and a value combined."""
+        """Record the destinations of bins, which are updated atomically."""
         for block, lmad in dests:
             self.read[block] = self.written[block] = self.together[block] = None
             self.lmad(lmad)

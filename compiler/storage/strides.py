@@ -20,7 +20,7 @@ from compiler.ir.walk import all_stms, children, count_uses, stms_of
 WARP = 32
 """Threads per warp, and also bytes per sector."""
 COLUMNS_EACH = 64
-"""Most bytes of all components of such a reduction."""
+"""Maximum bytes of all components of a reduction of columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def flat_reads(kernel: ir.SegOp, arrays: Mapping[Name, ir.Type]) -> Iterator[Fla
 
 
 def lie_by_columns(places: Iterable[Poly | None], lane: Name, turn: Name) -> bool:
-    """Return True if the cells of neighbouring lanes lie together, and those of turns do not.
+    """True if adjacent lanes access adjacent cells, and successive turns distant ones.
 
     A cell that all lanes share is as good.
     """
@@ -134,7 +134,7 @@ def lie_by_columns(places: Iterable[Poly | None], lane: Name, turn: Name) -> boo
 
 
 def are_columns(kernel: ir.SegOp, arrays: Mapping[Name, ir.Type]) -> bool:
-    """Return True for a commutative reduction of columns."""
+    """True for a commutative reduction of columns."""
     if not isinstance(kernel, ir.SegRed) or kernel.level != "grid" or len(kernel.space.dims) < 2:
         return False
     kinds = [one.type for op in kernel.ops for one in op.fn.params[: len(op.neutral)]]

@@ -198,5 +198,5 @@ def names(stms: imp.Stms, method: str) -> set[Name]:
 
 
 def defined(stm: imp.Stm) -> set[Name]:
-    """The names that a statement defines for those behind it; the index of a loop is its body's."""
+    """Return the names that a statement defines for its successors; a loop's index is excluded."""
     return set() if type(stm) in _BODIES else names((stm,), "bind")

@@ -1,9 +1,9 @@
-"""Reductions along columns, which lie row by row: lanes take neighbouring columns.
+"""Reductions of columns of row-major arrays: lanes take adjacent columns.
 
-A block of threads takes as many columns as a warp has lanes, or fewer where there are fewer, and
-some of their rows; its threads go through rows in turn, so that a warp touches what lies together.
-What the threads of a column come to is combined in shared memory, and what the blocks come to by a
-thread for each column. No element is copied.
+A thread block takes as many columns as a warp has lanes (fewer if there are fewer) and a range of
+their rows; its threads take rows in turn, so that accesses are coalesced. A tree in shared memory
+combines the threads of a column, and one thread per column combines the blocks. No element is
+copied.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from compiler.storage.strides import COLUMNS_EACH, lie_by_columns
 LANES, TILES = "columns_0", "tiles_0"
 """Columns of a thread block, and blocks across all columns."""
 LEAST = 16
-"""Rows that each thread has at least, where blocks share a column."""
+"""Minimum rows of a thread where several blocks share a column."""
 LANE, GROUP, COLUMNS = (f"{OWN}{name}" for name in ("lane", "group", "columns"))
 
 
 class ByColumns(NamedTuple):
-    """A kernel for blocks of so many threads: what the host defines, and the stages."""
+    """A reduction of columns by blocks of so many threads: its host code and its stages."""
 
     kernel: imp.Kernel
     folds: tuple[imp.Fold, ...]
@@ -76,22 +76,22 @@ class ByColumns(NamedTuple):
 
     @property
     def blocks(self) -> SE:
-        """Number of blocks of threads for each range of rows."""
+        """Number of thread blocks for each range of rows."""
         outer = [size for _, size in self.kernel.dims[:-2]]
         return mul(product(outer), i64(TILES))
 
     @property
     def segments(self) -> SE:
-        """Number of columns in all."""
+        """Number of columns over all outer dimensions."""
         return product([size for _, size in self.kernel.dims[:-1]])
 
     def place(self) -> SE:
-        """Number of the current column among all."""
+        """Return the number of the current column."""
         outer = self.kernel.dims[:-1]
         return row_major([i64(name) for name, _ in outer], [size for _, size in outer])
 
     def first(self) -> imp.Stms:
-        """Fold some rows of a block's columns."""
+        """Fold a range of rows of a block's columns."""
         *outer, (column, columns), (row, rows) = self.kernel.dims
         prov, folds = self.kernel.prov, self.folds
         groups = Bin("//", "i64", Lit(self.threads, "i64"), i64(LANES))

@@ -81,7 +81,7 @@ def transposition(copy: imp.Copy, ends: tuple[int, int]) -> tuple[imp.Stms, SE]:
     value = Var("cell_0", copy.prim)
 
     def half(along: int, across: int, put: bool) -> k.Stride:
-        """Go through a tile, neighbouring lanes along a dimension."""
+        """Visit a tile; adjacent lanes take adjacent positions along a dimension."""
         point = [i64(name) for name in names]
         for at, inner in ((along, _LANE), (across, _ROW)):
             point[at] = add(mul(point[at], side[at]), i64(inner))

@@ -1,14 +1,14 @@
-"""Several neighbouring points for each thread, whose cells it reads and writes at once.
+"""Vectorise memory accesses: a thread takes adjacent points, and accesses 16 bytes at once.
 
-A request of a warp is an instruction, and so many of them are under way at a time: with 16 bytes
-for each lane four times as much is fetched while a warp waits as with 4. So a thread takes points
-that follow each other, as many as have 16 bytes of the widest type that it reads or writes. That
-holds where all cells that depend on the point are those with its number, from the same cell on:
-then warps still touch what lies together. Blocks may begin anywhere, as views do: where the cells
-do not lie at a multiple of their bytes, each is an access of its own (`nodes.Loads`).
+A warp's memory instruction is one request, and the number of pending requests is limited: with 16
+bytes per lane a warp keeps four times as many bytes in flight as with 4. A thread takes as many
+adjacent points as have 16 bytes of the widest type that it accesses. That requires that all cells
+that depend on the point are at the point's number plus a common offset: then accesses stay
+coalesced. Views may begin anywhere: where the cells are not aligned, each is accessed on its own
+(`nodes.Loads`).
 
-Points have no order, so that a thread may go through its own in step: each statement is done for
-all of them before the next one.
+Points have no order, so that a thread executes each statement for all of its points before the next
+one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from compiler.ir.sizes import poly_of, se_of
 from compiler.ir.walk import map_se, se_parts
 
 MANY = Limit("kernels/wide/points", "points of which a thread takes several", 1 << 20)
-"""So many keep a GPU busy when a thread takes several of them."""
+"""Minimum points of a kernel: fewer would not keep a GPU busy."""
 WIDE = Rule(
     "kernels/wide",
     "A thread takes neighbouring points, whose cells it reads and writes by 16 bytes at once.",
@@ -44,16 +44,16 @@ WIDE = Rule(
 AT_ONCE = 16
 """Bytes of an access."""
 FUNCTION = 8
-"""Operations that a function is taken to have."""
+"""Assumed operations of a function call."""
 MOST_WORK = 96
-"""Operations of a thread, for all of its points: more take registers that other threads need."""
+"""Maximum operations of a thread over all of its points: more would take too many registers."""
 _Plain = imp.Define | imp.Load | imp.Store
 NEXT, WIDE_LOW, WIDE_HIGH, WHOLE = (f"{OWN}{name}" for name in ("next", "begin", "behind", "whole"))
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A point of which a thread takes several: what is done for it.
+    """The body of a point, for a thread that takes several.
 
     `each`: how many points a thread takes. `before`: of statements that touch the point's cell, by
     their place in `stms`, which cell is that of point 0. `varying`: the names that differ between
@@ -67,7 +67,7 @@ class Point:
     index: Name = ""
 
     def several(self, first: SE, prov: Prov) -> imp.Stms:
-        """Return the statements for points from `first` on: each for all of them, then the next."""
+        """Return the statements for points from `first` on: each for all points, then the next."""
         out: list[imp.Stm] = []
         turns = range(self.each)
         for at in turns if self.index else ():
@@ -92,11 +92,11 @@ class Point:
         return tuple(out)
 
     def own(self, name: Name, at: int) -> Name:
-        """Return the name at one of the points."""
+        """Return the name's version for one of the points."""
         return f"{OWN}{name.removeprefix(OWN)}_at{at}"
 
     def value(self, se: SE, at: int) -> SE:
-        """Return an expression at one of the points."""
+        """Return an expression for one of the points."""
         return map_se(
             se, lambda v: Var(self.own(v.name, at), v.prim) if v.name in self.varying else v
         )
@@ -105,7 +105,7 @@ class Point:
 def wide_point(
     kernel: imp.Kernel, values: Sequence[SE] = (), more: int = 0
 ) -> Point | Missed | None:
-    """Return a kernel's point if its own cells lie together; `values` are what it gives.
+    """Return the body of a kernel's point if its own cells are adjacent; `values`: its results.
 
     `more`: operations that come with each point.
     """
@@ -180,7 +180,7 @@ def _missed(kernel: imp.Kernel, stm: imp.Load | imp.Store) -> Missed:
 
 
 class Several(NamedTuple):
-    """A kernel for several points of each thread: its code, how many threads, and where."""
+    """A kernel with several points per thread: its code, its threads, and its condition."""
 
     code: imp.Stms
     threads: SE
@@ -188,7 +188,7 @@ class Several(NamedTuple):
 
 
 def wide_map(kernel: imp.Kernel, least: int) -> Outcome[Several]:
-    """Return the kernel for a map with at least so many points."""
+    """Vectorise a map with at least `least` points."""
     if kernel.per_block or not isinstance(kernel.work, imp.MapWork):
         return None
     found = wide_point(kernel)
@@ -217,7 +217,7 @@ def wide_map(kernel: imp.Kernel, least: int) -> Outcome[Several]:
 
 
 def wide_fold(kernel: imp.Kernel, folds: Sequence[imp.Fold]) -> Outcome[Point]:
-    """Return the point of a reduction of one dimension, of which a thread takes several."""
+    """Return the vectorised point of a one-dimensional reduction."""
     if kernel.dims[1:] or not isinstance(kernel.work, imp.ReduceWork):
         return None
     values = [value for fold in folds for value in fold.inputs]
@@ -226,7 +226,7 @@ def wide_fold(kernel: imp.Kernel, folds: Sequence[imp.Fold]) -> Outcome[Point]:
 
 
 def wide_range(low: Name, high: Name, end: SE, each: int, prov: Prov) -> imp.Stms:
-    """Round a range to whole accesses, but for the end of the last one.
+    """Round both ends of a range down to whole accesses, except at the end of the dimension.
 
     Defines WIDE_LOW, WIDE_HIGH, and where whole accesses end.
     """

@@ -1,8 +1,8 @@
-"""Warnings about programs that are right, and slower than they look.
+"""Warn of correct programs that are slower than they look.
 
-Each tells of something that the compiler makes of these words, whatever surrounds them. What
-depends on the function that they stand in (whether it is called for each element of an array) is
-told of entry points alone, outside of the functions that they hand on.
+Most warnings hold whatever surrounds the expression. Those that depend on the surrounding function
+(which may be called for each element of an array) are given for entry points only, outside
+functions passed to others.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from compiler.frontend.show_type import show_type
 from compiler.frontend.types import Array, Arrow, PrimT, Record, SizeConst, Sum, Type
 
 FEW = 16
-"""An array of so many elements is small: a tuple does as well."""
+"""Maximum elements of a small array, for which a tuple serves as well."""
 LONG = 64
-"""So many rounds of a loop are many."""
+"""Minimum rounds of a long loop."""
 _FOLDS = {"reduce": 2, "reduce_comm": 2, "scan": 2}
-"""The place of the array among the arguments; operator and neutral element come first."""
+"""Index of the array argument; operator and neutral element come first."""
 _SUMS = frozenset(("sum", "product", "minimum", "maximum", "and", "or"))
 _HISTOGRAMS = {"hist": (0, 1), "reduce_by_index": (1, 2)}
-"""The places of operator and neutral element among the arguments."""
+"""Indices of the operator and neutral element arguments."""
 _NARROW = frozenset(("i8", "u8", "i16", "u16", "f16"))
 _EXTREMES = frozenset(("min", "max"))
 _ASSOCIATIVE = frozenset(("+", "*", "&", "|", "^")) | _EXTREMES
@@ -67,7 +67,7 @@ def _alone(e: t.Exp) -> Iterator[Warning_]:
 
 
 def _is_prelude(name: Name) -> bool:
-    """Names that the prelude binds have tags that begin with 0."""
+    """Test for a name bound by the prelude: its tag begins with 0."""
     return name.rpartition("_")[2].startswith("0")
 
 
@@ -113,7 +113,7 @@ def _small_rows(called: str, e: t.Exp, args: tuple[t.Exp, ...]) -> Iterator[Warn
 
 
 def _is_vectorised(op: t.Exp) -> bool:
-    """True if an operator on arrays is `map2 op`, in some words or other, or may be."""
+    """True if an operator on arrays is, or may be, `map2 op`."""
     match op:
         case t.Apply(fn=t.Var(name=name)):
             return base_of(name).startswith("map")
@@ -233,7 +233,7 @@ def _rounds(loop: t.Loop) -> int | None:
 
 
 def _step(e: t.Exp, state: Name, others: frozenset[Name]) -> str:
-    """Return the associative operator between a state and what is free of `others`; or ""."""
+    """Return the associative operator of a state and a value free of `others`, or ""."""
     if not isinstance(e, t.PrimOp) or e.op not in _ASSOCIATIVE:
         return ""
     mine = [isinstance(x, t.Var) and x.name == state for x in e.args]
@@ -246,7 +246,7 @@ def _step(e: t.Exp, state: Name, others: frozenset[Name]) -> str:
 
 
 def _hands_on(e: t.Exp) -> bool:
-    """True if an expression has functions in it: it may be parallel already."""
+    """True if an expression contains functions or loops: it may be parallel already."""
     return isinstance(e, t.Lambda | t.Loop) or any(map(_hands_on, parts(e)))
 
 
