@@ -25,17 +25,17 @@ def counterexample(theorem: Theorem, at: str) -> str:
     facts, contrary = theorem.bounds, [minus(-1, poly) for poly in theorem.wanted]
     same = [minus({(name,): 1}, value) for name, value in theorem.equal]
     if theorem.lmads:
-        inside, gap = _meeting(theorem)
+        inside, gap = _equal_cells(theorem)
         facts, same = [*facts, *inside], [*same, gap]
     words = _Words(theorem, [*facts, *same, *contrary])
     asserted = [words.natural(fact) for fact in facts] + [words.zero(poly) for poly in same]
     asserted += [words.given(given) for given in theorem.given]
     if not theorem.lmads:
-        asserted.append(_some(words.natural(poly) for poly in contrary))
+        asserted.append(_disjunction(words.natural(poly) for poly in contrary))
     return question(at, words.sorts(), asserted)
 
 
-def _meeting(theorem: Theorem) -> tuple[list[Polynomial], Polynomial]:
+def _equal_cells(theorem: Theorem) -> tuple[list[Polynomial], Polynomial]:
     """Constrain indices to two LMADs, and return the distance of their cells."""
     inside: list[Polynomial] = []
     (gap, _), (other, _) = theorem.lmads
@@ -162,5 +162,5 @@ def _number(value: int, bits: int) -> str:
     return f"(_ bv{value % (1 << bits)} {bits})"
 
 
-def _some(formulas: Iterator[str]) -> str:
+def _disjunction(formulas: Iterator[str]) -> str:
     return f"(or false {' '.join(formulas)})"

@@ -120,7 +120,7 @@ def _proposed(
             continue
         if any(bound.evaluate(env) < 0 for bound in facts.bounds):
             continue
-        score = _clarity([lmad.evaluate(env) for lmad in lmads])
+        score = _picture_score([lmad.evaluate(env) for lmad in lmads])
         if score > best[0]:
             best = score, point
     some = guide.points[0] if guide.points else {}
@@ -135,7 +135,7 @@ def _candidates(facts: Facts, chosen: Point) -> Iterator[Point]:
         yield from Facts.of([bound.subst(numbers) for bound in facts.bounds]).points
 
 
-def _clarity(lmads: Sequence[Lmad[int]]) -> int:
+def _picture_score(lmads: Sequence[Lmad[int]]) -> int:
     """Score a picture: higher for non-empty sets that are neither tiny nor huge."""
     score = 0
     for lmad in lmads:

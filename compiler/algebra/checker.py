@@ -408,7 +408,7 @@ class Theorem(Inequalities):
         known = [f"{_quoted(name)}: {prim}" for name, prim in self.types.items()]
         known += [f"{_text(bound)} >= 0" for bound in self.bounds]
         known += [f"{_quoted(name)} = {_text(value)}" for name, value in self.equal]
-        known += map(_said, self.given)
+        known += map(_format_premise, self.given)
         shown = [f"{_text(poly)} >= 0" for poly in self.wanted]
         claim = f"{' and '.join(sides)} share no cell" if self.lmads else ", ".join(shown)
         said = f"{self.about}{': ' * bool(self.about)}{claim}"
@@ -755,7 +755,7 @@ def _quoted(name: str) -> str:
     return name if name.isidentifier() else json.dumps(name, ensure_ascii=False)
 
 
-def _said(given: Given) -> str:
+def _format_premise(given: Given) -> str:
     """Format a premise, with its type and the ranges of the integers that it reads."""
     left, right, name, op = _text(given.left), _text(given.right), _quoted(given.name), given.op
     low, high = RANGES[given.type or WORD]

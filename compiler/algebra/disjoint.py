@@ -311,7 +311,7 @@ class _Search:
 
     def _search(self, problem: Problem, prover: Prover, depth: int) -> Proof | None:
         if not prover.facts.points:
-            absurd = _absurd(prover, thorough=self.wide or depth == 0)
+            absurd = _prove_contradiction(prover, thorough=self.wide or depth == 0)
             if absurd is not None:
                 return Absurd(absurd)
         return self._rewritten(normalised(problem), prover, depth)
@@ -559,7 +559,7 @@ def _sign(stride: Poly, prover: Prover) -> tuple[int, Sum] | None:
     return None if down is None else (-1, down)
 
 
-def _absurd(prover: Prover, *, thorough: bool) -> Sum | None:
+def _prove_contradiction(prover: Prover, *, thorough: bool) -> Sum | None:
     """Prove that a fact contradicts the others: one of the last three, or with `thorough` any.
 
     Of the facts before the last three, only contradictions that `plainly` finds are noticed.

@@ -156,7 +156,7 @@ def step(line: Lemma, claim: checker.Polynomial) -> checker.Inference:
     """
     because = line.because
     if isinstance(because, Source):
-        return checker.Inference("given", claim, _said(because, line.claim), ())
+        return checker.Inference("given", claim, _premise(because, line.claim), ())
     assert not isinstance(because, Sum)
     match because.step, because.about:
         case "round", about:
@@ -169,7 +169,7 @@ def step(line: Lemma, claim: checker.Polynomial) -> checker.Inference:
             )
             return checker.Inference(rule, claim, given, _whole(ends))
         case rule, (source, *numbers):
-            return checker.Inference(rule, claim, _said(source, line.claim), _whole(numbers))
+            return checker.Inference(rule, claim, _premise(source, line.claim), _whole(numbers))
     raise checker.Refused("There is no such step.")
 
 
@@ -184,7 +184,7 @@ def _whole(numbers: Iterable[Any]) -> tuple[int, ...]:
     return found
 
 
-def _said(source: Source, claim: Poly) -> checker.Given:
+def _premise(source: Source, claim: Poly) -> checker.Given:
     """Convert a premise to the checker's form; of two halves, the one that the claim is about."""
     reads = tuple([(plain(poly), prim or checker.NATURAL) for poly, prim, _ in source.fits])
     about, prim = source.about, "i64"

@@ -88,14 +88,14 @@ def sufficient_claims(missing: Poly, bounds: Sequence[Poly]) -> list[Poly]:
             claim
             for before in level
             for name in sorted(before.names())
-            for claim in _without(name, before, bounds)
+            for claim in _substituted_claims(name, before, bounds)
             if claim not in found and claim.constant is None
         ][:_MOST_CLAIMS]
         found.update(dict.fromkeys(level))
     return list(found)
 
 
-def _without(name: Name, claim: Poly, bounds: Sequence[Poly]) -> Iterator[Poly]:
+def _substituted_claims(name: Name, claim: Poly, bounds: Sequence[Poly]) -> Iterator[Poly]:
     """Yield smaller claims with a bound substituted for a name that is linear in them."""
     slope = claim.coefficient(name).constant if claim.degree(name) == 1 else None
     if not slope:

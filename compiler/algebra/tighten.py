@@ -32,7 +32,7 @@ def roundings(fact: Poly, prover: Prover | None) -> Iterator[tuple[Poly, Callabl
     for factor in _factors(fact) if prover is not None else ():
         multiple, rest = divide(fact, factor)
         for claim, left in ((multiple - 1, rest + factor), (multiple, rest)):
-            split = None if prover is None else _contrary(fact, factor, claim, left, prover)
+            split = None if prover is None else _by_contradiction(fact, factor, claim, left, prover)
             if split is not None:
                 yield claim, split
                 break
@@ -50,7 +50,7 @@ def _factors(fact: Poly) -> list[Poly]:
     return list(found)[:_MOST_FACTORS]
 
 
-def _contrary(
+def _by_contradiction(
     fact: Poly, factor: Poly, claim: Poly, left: Poly, prover: Prover
 ) -> Callable[[Proof], Proof] | None:
     """Prove `claim >= 0` by contradiction: else `factor*claim + left`, a fact, is negative."""

@@ -72,7 +72,7 @@ def interior(body: Stms, index: Name, end: SE, bound: set[Name]) -> Interior | N
 def halves(body: Stms, index: Name, bound: set[Name]) -> Halves | None:
     """Return both halves of a body that compares its index with a number; None for others."""
     clamps = _Clamps(index, TRUE, bound)
-    for cond in _asked(body):
+    for cond in _conditions(body):
         compared = clamps.compared(cond) if isinstance(cond, Bin) else None
         if compared is not None and compared[0] not in ("==", "!="):
             op, shift, limit = compared
@@ -81,7 +81,7 @@ def halves(body: Stms, index: Name, bound: set[Name]) -> Halves | None:
     return None
 
 
-def _asked(body: Stms) -> Iterator[SE]:
+def _conditions(body: Stms) -> Iterator[SE]:
     """Yield the conditions of a body's branches and choices."""
     for stm in body:
         if isinstance(stm, If):

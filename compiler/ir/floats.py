@@ -162,7 +162,7 @@ def _elementwise(fun: str, name: str) -> Function:
 
     Falls back to multiprecision, which is slow.
     """
-    one = _library(name) or partial(_slowly, fun)
+    one = _library(name) or partial(_correctly_rounded, fun)
     many = np.frompyfunc(one, 1, 1)
     return lambda x: np.asarray(many(x.astype(np.float64))).astype(np.float64)
 
@@ -176,7 +176,7 @@ def _library(name: str) -> Callable[[float], float] | None:
     return lambda x: float(found(x))
 
 
-def _slowly(fun: str, x: float) -> float:
+def _correctly_rounded(fun: str, x: float) -> float:
     """Compute by `rounding.py`; handles special values here."""
     if math.isnan(x):
         return x

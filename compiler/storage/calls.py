@@ -25,12 +25,12 @@ MOST = 250
 
 def look_inside(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
     """Inline the calls that would need copies."""
-    while gone := _few(prog):
+    while gone := _small_calls(prog):
         prog = inline_some(prog, ctx, lambda stm: id(stm) in gone)
     return prog
 
 
-def _few(prog: ir.Prog) -> set[int]:
+def _small_calls(prog: ir.Prog) -> set[int]:
     """Return the calls to inline, by `id`: those of functions that are small enough."""
     gone = [(stm, stm.exp.fun) for stm in _gone(prog) if isinstance(stm.exp, ir.Call)]
     many = Counter(fun for _, fun in gone)

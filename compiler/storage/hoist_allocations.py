@@ -283,13 +283,13 @@ def _with_common_blocks(stm: ir.Stm, sizes: Sizes, ctx: Ctx, called: Inhabitants
     """Hoist common blocks that at most one branch returns."""
     exp = stm.exp
     assert isinstance(exp, ir.If)
-    sides = [_certain(body, sizes, ctx) for body in (exp.then, exp.orelse)]
+    sides = [_safe_allocations(body, sizes, ctx) for body in (exp.then, exp.orelse)]
     before: list[ir.Stm] = []
     renamed: dict[Name, Name] = {}
     for made in sides[0].values():
         one = made.pat[0]
         for name, other in sides[1].items():
-            alloc = _outside(exp, _alloc(made), _alloc(other), sizes)
+            alloc = _common_alloc(exp, _alloc(made), _alloc(other), sizes)
             if alloc is None:
                 continue
             arrays = called(one.name, made.prov), called(name, other.prov)
@@ -308,7 +308,7 @@ def _with_common_blocks(stm: ir.Stm, sizes: Sizes, ctx: Ctx, called: Inhabitants
     return [*before, ir.Stm(stm.pat, ir.If(exp.cond, then, orelse), stm.prov)]
 
 
-def _certain(body: ir.Body, sizes: Sizes, ctx: Ctx) -> dict[Name, ir.Stm]:
+def _safe_allocations(body: ir.Body, sizes: Sizes, ctx: Ctx) -> dict[Name, ir.Stm]:
     """Return the allocations of a branch that may be executed before it.
 
     Nothing before them can fail, or they can fail for lack of memory alone. Excludes scan prefixes
@@ -348,7 +348,7 @@ def _with_common_results(stm: ir.Stm, sizes: Sizes, ctx: Ctx, called: Inhabitant
     for k, param in enumerate(stm.pat):
         names = [str(exp.then.results[k]), str(exp.orelse.results[k])]
         one, other = (side.get(name) for side, name in zip(sides, names, strict=True))
-        alloc = _outside(exp, one, other, sizes) if renamed.keys().isdisjoint(names) else None
+        alloc = _common_alloc(exp, one, other, sizes) if renamed.keys().isdisjoint(names) else None
         if alloc is None:
             continue
         array = called(param.name, stm.prov)
@@ -392,7 +392,7 @@ def _allocations(body: ir.Body) -> dict[Name, ir.Alloc]:
     return {stm.pat[0].name: stm.exp for stm in body.stms if isinstance(stm.exp, ir.Alloc)}
 
 
-def _outside(
+def _common_alloc(
     exp: ir.If, first: ir.Alloc | None, second: ir.Alloc | None, sizes: Sizes
 ) -> ir.Alloc | None:
     """Return the allocation of a common block if its size is known before the branch."""

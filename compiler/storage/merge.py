@@ -320,10 +320,10 @@ def _common(one: Poly, other: Poly) -> tuple[Poly, Poly, Poly]:
         powers = dict(mono)
         names = {n: min(p, powers[n]) for n, p in names.items() if n in powers}
     common = Poly({tuple(sorted(names.items())): 1})
-    return common, _without(one, names), _without(other, names)
+    return common, _quotient(one, names), _quotient(other, names)
 
 
-def _without(poly: Poly, names: Mapping[Name, int]) -> Poly:
+def _quotient(poly: Poly, names: Mapping[Name, int]) -> Poly:
     """Divide a polynomial by a product of names that divides it."""
     return Poly(
         {

@@ -16,7 +16,7 @@ from compiler.codegen.cuda.runtime import THREADS, threads_for
 from compiler.codegen.imp.nodes import Define, For, ImpFun, ImpProg, Load, Stm
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.block_sizes import busy_threads
-from compiler.codegen.kernels.repeats import given_numbers, turning
+from compiler.codegen.kernels.repeats import block_rotation, given_numbers
 from compiler.codegen.kernels.resident import resident
 from compiler.codegen.kernels.walk import params, statements
 from compiler.explain.accesses import report
@@ -172,8 +172,8 @@ def test_rounds_of_a_loop_that_are_captured_have_blocks_of_one_size() -> None:
     (loop,) = given_numbers((For("i_5", "i64", M, (work,)),), Ctx(CUDA))
     assert isinstance(loop, For)
     assert loop.body == (replace(work, busy=None),)
-    assert isinstance(turning(loop, str), Applied)
-    assert isinstance(turning(replace(loop, body=(work,)), str), Missed)
+    assert isinstance(block_rotation(loop, str), Applied)
+    assert isinstance(block_rotation(replace(loop, body=(work,)), str), Missed)
 
 
 def test_a_number_that_stays_on_the_device_is_not_waited_for() -> None:

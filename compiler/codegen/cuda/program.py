@@ -24,7 +24,7 @@ from compiler.codegen.kernels.host import Host
 from compiler.codegen.kernels.narrow import NARROW, Narrowing, narrowing
 from compiler.codegen.kernels.nodes import Launch
 from compiler.codegen.kernels.read_only import READ_ONLY, read_only
-from compiler.codegen.kernels.repeats import GRAPHS, Turning, turning
+from compiler.codegen.kernels.repeats import GRAPHS, Turning, block_rotation
 from compiler.codegen.kernels.same_blocks import at_kernels
 from compiler.codegen.kernels.walk import statements
 from compiler.ir.nodes import SE
@@ -49,7 +49,7 @@ def emit(prog: imp.ImpProg, ctx: Ctx, tuned: Mapping[Name, str] = MappingProxyTy
     most = {name: made.most for name, made in kernels.narrow.items()}
 
     def rounds(loop: imp.For) -> Turning | None:
-        made = ctx.commit(GRAPHS, loop.prov, turning(loop, ctx.names.called))
+        made = ctx.commit(GRAPHS, loop.prov, block_rotation(loop, ctx.names.called))
         for name in made.numbered if made else ():
             kernels.numbered[name] = loop.index
         return made

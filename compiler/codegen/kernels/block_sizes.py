@@ -49,7 +49,7 @@ def busy_threads(kernel: k.Kernel, most: int) -> Outcome[SE]:
 
     In terms of kernel parameters, which the host knows.
     """
-    sizes = _turns(kernel)
+    sizes = _trip_counts(kernel)
     if sizes is None:
         because = "How many elements a block of threads goes through is known only inside of it."
         return Missed(because, NOTHING)
@@ -71,7 +71,7 @@ def fewer_threads(kernel: k.Kernel, points: SE, otherwise: SE, many: int) -> Out
     shared_out = [stm for stm in statements(kernel.body) if _is_shared_out(stm)]
     inside = [one for stm in shared_out for one in statements(stm.body)]
     slow = For | While | k.Stride | k.Barrier | k.Atomic | k.Exchange | k.Locked
-    sizes = _turns(kernel)
+    sizes = _trip_counts(kernel)
     if not sizes or any(isinstance(one, slow) for one in inside):
         return None
     room = _room(kernel)
@@ -97,17 +97,17 @@ def _room(kernel: k.Kernel) -> SE | None:
     """Return the condition that shared memory permits many resident blocks; None if unknown."""
     left = MOST_SHARED - shared_bytes(kernel)
     defined = {stm.name: stm.value for stm in statements(kernel.body) if isinstance(stm, Define)}
-    size = _outside(launch_sized(kernel)[1], defined)
+    size = _expanded(launch_sized(kernel)[1], defined)
     if left < 0 or not reads(size) <= {param.name for param in kernel.params if not param.block}:
         return None
     return TRUE if size == ZERO else Bin("<=", "i64", size, Lit(left, "i64"))
 
 
-def _turns(kernel: k.Kernel) -> list[SE] | None:
+def _trip_counts(kernel: k.Kernel) -> list[SE] | None:
     """Return the largest trip counts of loops that threads share; None if the host cannot know."""
     stms = statements(kernel.body)
     defined = {stm.name: stm.value for stm in stms if isinstance(stm, Define)}
-    ends = [_outside(stm.end, defined) for stm in stms if _is_shared_out(stm)]
+    ends = [_expanded(stm.end, defined) for stm in stms if _is_shared_out(stm)]
     given = {param.name for param in kernel.params if not param.block}
     return _longest(ends) if all(reads(end) <= given for end in ends) else None
 
@@ -129,9 +129,9 @@ def _by_threads(by: SE) -> bool:
     return isinstance(by, Var) and by.name == k.THREADS
 
 
-def _outside(se: SE, defined: Mapping[Name, SE]) -> SE:
+def _expanded(se: SE, defined: Mapping[Name, SE]) -> SE:
     """Expand the names that a kernel defines itself."""
-    return map_se(se, lambda v: _outside(defined[v.name], defined) if v.name in defined else v)
+    return map_se(se, lambda v: _expanded(defined[v.name], defined) if v.name in defined else v)
 
 
 def _longest(ends: Sequence[SE]) -> list[SE]:

@@ -108,7 +108,7 @@ def _only_given(fun: imp.ImpFun, found: HostNumbers) -> set[Name]:
     for name, used in uses.items():
         for one in used:
             users.setdefault(one, set()).add(name)
-    read = _behind({*found.read, *found.made}, users)
+    read = _dependents({*found.read, *found.made}, users)
     only = found.prims.keys() - found.looped - found.others - found.wanted.keys()
     while True:
         fewer = {
@@ -119,7 +119,7 @@ def _only_given(fun: imp.ImpFun, found: HostNumbers) -> set[Name]:
         only = fewer
 
 
-def _behind(names: set[Name], users: dict[Name, set[Name]]) -> set[Name]:
+def _dependents(names: set[Name], users: dict[Name, set[Name]]) -> set[Name]:
     """Return these names and all computed from them."""
     found, todo = set(names), list(names)
     while todo:

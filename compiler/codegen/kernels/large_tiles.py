@@ -41,7 +41,7 @@ class Larger(NamedTuple):
     enough: SE
 
 
-def larger(kernel: imp.Kernel, plan: Tiling, least: int) -> Outcome[Larger]:
+def enlarge(kernel: imp.Kernel, plan: Tiling, least: int) -> Outcome[Larger]:
     """Return the same tiling with more points per thread, given at least `least` tiles."""
     if len(plan.axes) != 2 or any(axis.each != SMALL for axis in plan.axes):
         return None
@@ -64,7 +64,7 @@ def larger(kernel: imp.Kernel, plan: Tiling, least: int) -> Outcome[Larger]:
         for steps in STEPS:
             if steps <= plan.steps and steps * bytes_of_step <= ROOM:
                 made = replace(plan, axes=axes, shared=shared, steps=steps)
-                there = _enough(kernel, made, least)
+                there = _enough_tiles(kernel, made, least)
                 return Applied(Larger(made, there), _because(made)) if there else None
     return Missed(
         f"A thread keeps 4 by 4 points of a tile: more of them, of {words} bytes and {code} "
@@ -72,7 +72,7 @@ def larger(kernel: imp.Kernel, plan: Tiling, least: int) -> Outcome[Larger]:
     )
 
 
-def _enough(kernel: imp.Kernel, plan: Tiling, least: int) -> SE | None:
+def _enough_tiles(kernel: imp.Kernel, plan: Tiling, least: int) -> SE | None:
     """Return the condition that there are enough tiles; None if there never are."""
     count = tile_count(kernel, plan.axes)
     if isinstance(count, Lit):

@@ -51,7 +51,7 @@ from compiler.codegen.kernels.fuse_scan_map import (
     total,
 )
 from compiler.codegen.kernels.hists import PASSES, SHARED_BINS, hist_stage, plan
-from compiler.codegen.kernels.large_tiles import BUSY, LARGE_TILES, larger
+from compiler.codegen.kernels.large_tiles import BUSY, LARGE_TILES, enlarge
 from compiler.codegen.kernels.look_back import BECAUSE, LOOK_BACK, LookBack
 from compiler.codegen.kernels.no_elements import of_elements
 from compiler.codegen.kernels.repeats import ROUNDS, given_numbers
@@ -254,7 +254,7 @@ class _Lowering:
         if plan is not None:
             code, axes, where = tiled_code(kernel, plan), plan.axes, worth(plan)
             small = self.by_tiles(kernel, f"{name}_tiled", code, axes, where, (alone,))
-            many = larger(kernel, plan, self.ctx.options.limit(BUSY))
+            many = enlarge(kernel, plan, self.ctx.options.limit(BUSY))
             large = self.ctx.commit(LARGE_TILES, prov, many)
             if large is None:
                 return small

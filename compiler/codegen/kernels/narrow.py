@@ -82,7 +82,7 @@ def narrowing(launch: k.Launch, threads: int) -> Outcome[Narrowing]:
     """Return the narrow names of a launch's kernel, with at most `threads` per block."""
     kernel = launch.kernel
     stms = [(stm, _indices(stm)) for stm in statements(kernel.body)]
-    wanted = _wanted(stms)
+    wanted = _index_inputs(stms)
     bounds = _Bounds(launch, threads, stms, wanted)
     names = wanted & bounds.of.keys() - bounds.unknown - set(k.IDS)
     if not names:
@@ -144,7 +144,7 @@ def _over(bound: Bound | None, by: int) -> Bound | None:
     return {m: Fraction(a, by) if a % by else a // by for m, a in bound.items()}
 
 
-def _wanted(stms: Sequence[_Indexed]) -> frozenset[Name]:
+def _index_inputs(stms: Sequence[_Indexed]) -> frozenset[Name]:
     """Return the names that indices are computed from."""
     names: set[Name] = set()
     for stm, indices in reversed(stms):

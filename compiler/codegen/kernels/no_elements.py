@@ -17,10 +17,10 @@ from compiler.ir.nodes import SE, ZERO, Bin, Scalar, Var
 def of_elements(kernel: Kernel, folds: tuple[Fold, ...]) -> tuple[Fold, ...]:
     """Return operators that do nothing if there are no elements."""
     some = Bin("<", "i64", ZERO, kernel.dims[-1][1])
-    return tuple(_asked(fold, some) for fold in folds)
+    return tuple(_guarded(fold, some) for fold in folds)
 
 
-def _asked(fold: Fold, some: SE) -> Fold:
+def _guarded(fold: Fold, some: SE) -> Fold:
     """Return the operator guarded by `some`, else its left operand."""
     op = fold.op
     if not traits_of(op.body).asserts:

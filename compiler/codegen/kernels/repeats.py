@@ -58,13 +58,13 @@ def given_numbers(stms: imp.Stms, ctx: Ctx) -> imp.Stms:
     for outer in stms:
         stm = map_bodies(outer, lambda body: given_numbers(body, ctx))
         if isinstance(stm, imp.For):
-            loop = replace(stm, body=_alike(stm.body, {stm.index}))
+            loop = replace(stm, body=_uniform_block_sizes(stm.body, {stm.index}))
             stm = _numbered(loop, ctx) or loop
         out.append(stm)
     return tuple(out)
 
 
-def _alike(stms: imp.Stms, number: set[Name]) -> imp.Stms:
+def _uniform_block_sizes(stms: imp.Stms, number: set[Name]) -> imp.Stms:
     """Make block sizes of an iteration's launches equal in all iterations.
 
     `number` are names that differ between iterations; extended by those of the statements.
@@ -74,7 +74,7 @@ def _alike(stms: imp.Stms, number: set[Name]) -> imp.Stms:
         return stms
     out: list[imp.Stm] = []
     for outer in stms:
-        stm = map_bodies(outer, lambda body: _alike(body, number))
+        stm = map_bodies(outer, lambda body: _uniform_block_sizes(body, number))
         match stm:
             case imp.Define(name, _, value) if reads(value) & number:
                 number.add(name)
@@ -128,7 +128,7 @@ def _with_defines(stms: imp.Stms, moved: dict[Name, imp.Define]) -> imp.Stms:
     return tuple(out)
 
 
-def turning(loop: imp.For, called: Callable[[Name], str]) -> Outcome[Turning]:
+def block_rotation(loop: imp.For, called: Callable[[Name], str]) -> Outcome[Turning]:
     """Return the rotation of a loop's blocks, if iterations depend only on their number.
 
     None for a loop without launches. `called` gives the names for readers.

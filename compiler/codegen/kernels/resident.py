@@ -67,7 +67,7 @@ def resident(fun: imp.ImpFun, ctx: Ctx, counted: Iterator[int]) -> imp.ImpFun:
         return ctx.commit(RESIDENT, loop.prov, told) is not None
 
     found = numbers_of(fun, moves)
-    refused = [name for name in found.read if not _stays(found, name, ctx)]
+    refused = [name for name in found.read if not _may_stay(found, name, ctx)]
     there = found.settle(refused)
     work = _Residents(fun, found, there, counted, off)
     body = work.stms(fun.body)
@@ -81,7 +81,7 @@ def _without_cells(stms: imp.Stms, cells: set[Name]) -> imp.Stms:
     return tuple(map_bodies(s, lambda body: _without_cells(body, cells)) for s in kept)
 
 
-def _stays(found: HostNumbers, name: Name, ctx: Ctx) -> bool:
+def _may_stay(found: HostNumbers, name: Name, ctx: Ctx) -> bool:
     called, prov = ctx.names.called(name), found.read[name]
     if name in found.results:
         return False

@@ -99,12 +99,12 @@ class _Laws:
                 return "the claim about its shape"
             case t.Split(arg=arg) if arg.shape[0].constant is None:
                 return "`Split` of a size that is known when it runs"
-            case t.Twist(how=how, arg=arg) if not _certain(how, arg.shape):
+            case t.Twist(how=how, arg=arg) if not _cannot_fail(how, arg.shape):
                 return "an index that is checked when it runs"
         return ""
 
 
-def _certain(how: t.Structural, shape: t.Shape) -> bool:
+def _cannot_fail(how: t.Structural, shape: t.Shape) -> bool:
     """Test whether a transformation cannot fail: its indices were checked already."""
     match how:
         case t.Slice(at):
@@ -113,7 +113,7 @@ def _certain(how: t.Structural, shape: t.Shape) -> bool:
             known = first.constant is not None and last.constant is not None
             return known and shape[0].constant is not None
         case t.Smap(inner):
-            return _certain(inner, shape[1:])
+            return _cannot_fail(inner, shape[1:])
         case t.Compose():
             return False
     return True
@@ -189,7 +189,7 @@ def _of_map(laws: _Laws, term: t.Twist) -> Found:
         return Missed("All rows are used elsewhere: a part would be computed twice.")
     if why := laws.may_fail(inner.body):
         return Missed(f"Only some rows are used, but {why} would not be noticed.")
-    if not _certain(how, inner.shape) and isinstance(how, t.Slice) and not _needs(inner):
+    if not _cannot_fail(how, inner.shape) and isinstance(how, t.Slice) and not _needs(inner):
         return Missed("The row may not be there, which would not be noticed.")
     rows = {id(var): laws.twist(how, arg, term) for var, arg in inner.rows}
     if isinstance(how, t.Slice):

@@ -38,12 +38,12 @@ def laid_out(source: str) -> str:
         lines.append(" " * indent + "  ".join(part for part in (text, note) if part))
     made = re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in lines)).strip("\n") + "\n"
     ending = "\r\n" if re.match(r"[^\n]*\r\n", source) else "\n"
-    if _said(made) != _said(source):
+    if _tokens(made) != _tokens(source):
         raise CompilerBug("In another layout this would be another program.", span_at(source, 0))
     return made.replace("\n", ending)
 
 
-def _said(source: str) -> list[tuple[str, bool]]:
+def _tokens(source: str) -> list[tuple[str, bool]]:
     """Return the words, whether each begins a definition, and the comments."""
     words = [(word.text, word.span.col == 1) for word in words_of(source)]
     return words + [(note, False) for row in source.split("\n") if (note := _comment(row))]

@@ -228,7 +228,7 @@ def _reading(made: WindowPlan, group: list[Sink], per_step: int) -> Reading:
             for part in made.parts(term):
                 new = made.passes(term, part, demands[id(term)])
                 old = demands.get(id(part), new)
-                demands[id(part)] = new.with_(old, term.span, _said(part))
+                demands[id(part)] = new.with_(old, term.span, _text(part))
     except _Steps as more:
         return _reading(made, group, per_step * more.times)
     rows = group[0].rows.constant
@@ -310,7 +310,7 @@ def _moved(how: t.Structural, rank: int, axis: int) -> int:
     return order.index(axis)
 
 
-def _said(term: t.Term) -> str:
+def _text(term: t.Term) -> str:
     """Describe a term, for any place in a sentence."""
     match term:
         case t.Source(name=name, file=file):
@@ -437,7 +437,7 @@ class _Axes:
         if len(axes) > 1:
             raise NoWindow(
                 term.span,
-                f"{_said(term)} combines rows of the data with columns of it, so that the first "
+                f"{_text(term)} combines rows of the data with columns of it, so that the first "
                 "needs the last: the window would be the whole file.",
             )
         for axis in axes:
@@ -516,7 +516,7 @@ class _Axes:
     def swapped(self, term: t.LetMap, inner: t.Fold) -> t.Term:
         """`LetMap v a (Fold op z e) ==> Fold op (map z) (Twist Transpose (LetMap v a e))`."""
         if self.at(term.arg) == 0:
-            raise NoWindow(term.span, _CROSSED.format(_said(inner.arg)))
+            raise NoWindow(term.span, _CROSSED.format(_text(inner.arg)))
         size, var = term.arg.shape[0], term.var
         each = replace(term, shape=(size, *inner.arg.shape), body=inner.arg)
         self.axes[id(self.known(each))] = 1
@@ -550,7 +550,7 @@ class _Axes:
         while pending:
             one = pending.pop()
             if id(one) in self.axes:
-                raise NoWindow(term.span, _CROSSED.format(_said(one)))
+                raise NoWindow(term.span, _CROSSED.format(_text(one)))
             if id(one) not in seen and id(one) not in self.sinks:
                 seen.add(id(one))
                 pending += t.parts(one)

@@ -45,11 +45,11 @@ def ends_of(s: State, array: Name) -> Ends:
     for scope in reversed(s.scopes):
         found = scope.known.ends.get(array)
         if found is not None:
-            return _still(s, found) if scope.kind == "function" else found
+            return _in_scope(s, found) if scope.kind == "function" else found
     return Ends()
 
 
-def _still(s: State, ends: Ends) -> Ends:
+def _in_scope(s: State, ends: Ends) -> Ends:
     """Keep bounds from an earlier round whose names still exist."""
     lows, highs = (
         tuple(end for end in some if end.names() <= s.depths_of.keys())

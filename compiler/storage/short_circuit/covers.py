@@ -85,7 +85,7 @@ def _joined(some: Sequence[Cover[M]], is_size: IsSize) -> list[Cover[M]]:
     for one in some:
         same.setdefault(one.cells, []).append(one)
     if len(same) == 1:
-        return [_alike(some)]
+        return [_merge_equal(some)]
     starts: dict[object, Cells] = {}
     for cells, (one, *_) in same.items():
         if cells.dims and one.line is None:
@@ -102,22 +102,22 @@ def _joined(some: Sequence[Cover[M]], is_size: IsSize) -> list[Cover[M]]:
     found: list[Cover[M]] = []
     for cells in same:
         if id(cells) not in later:
-            chain = [_alike(same[cells])]
+            chain = [_merge_equal(same[cells])]
             while (following := after.get(chain[-1].cells)) is not None:
-                chain.append(_alike(same[following]))
-            found.append(_one_after_the_other(chain))
+                chain.append(_merge_equal(same[following]))
+            found.append(_merge_adjacent(chain))
     return found
 
 
-def _alike(some: Sequence[Cover[M]]) -> Cover[M]:
+def _merge_equal(some: Sequence[Cover[M]]) -> Cover[M]:
     """Combine covers of the same cells."""
     if len(some) == 1:
         return some[0]
     count = sum(one.count for one in some)
-    return Cover(some[0].cells, count, None, lambda: _halves(_alike, some), some[0].line)
+    return Cover(some[0].cells, count, None, lambda: _halves(_merge_equal, some), some[0].line)
 
 
-def _one_after_the_other(chain: Sequence[Cover[M]]) -> Cover[M]:
+def _merge_adjacent(chain: Sequence[Cover[M]]) -> Cover[M]:
     """Combine adjacent covers."""
     if len(chain) == 1:
         return chain[0]
@@ -127,7 +127,7 @@ def _one_after_the_other(chain: Sequence[Cover[M]]) -> Cover[M]:
         size = size + one.cells.dims[0].size
     cells = Lmad(chain[0].cells.offset, (Dim(size, first.stride), *rest))
     count = sum(one.count for one in chain)
-    return Cover(cells, count, None, lambda: _halves(_one_after_the_other, chain))
+    return Cover(cells, count, None, lambda: _halves(_merge_adjacent, chain))
 
 
 # --- lines ---

@@ -31,7 +31,7 @@ def candidates(now: Edited, terms: Terms, item: Item, carried: bool) -> Iterator
     exp = item.stm.exp
     if isinstance(exp, ir.Copy):
         name = item.stm.pat[0].name
-        if is_carried(now, exp.array) == carried and _alike(now, terms, name, exp.array):
+        if is_carried(now, exp.array) == carried and _same_layout(now, terms, name, exp.array):
             yield name, exp.array
         return
     if isinstance(exp, ir.Loop):
@@ -47,7 +47,7 @@ def candidates(now: Edited, terms: Terms, item: Item, carried: bool) -> Iterator
             if (
                 is_carried(now, array) == carried
                 and now.scope_of(array) is not item.children[-1]
-                and _alike(now, terms, param.name, array)
+                and _same_layout(now, terms, param.name, array)
             ):
                 yield param.name, array
 
@@ -71,7 +71,7 @@ def _filled(
             if (
                 is_carried(now, array) == carried
                 and now.scope_of(array) is not body
-                and _alike(now, terms, start, array)
+                and _same_layout(now, terms, start, array)
             ):
                 yield start, array
 
@@ -84,7 +84,7 @@ def _read_at(scope: TreeBody, thread: tuple[ir.Var, ...]) -> Iterator[Name]:
             yield exp.array
 
 
-def _alike(now: Edited, terms: Terms, new: Name, old: Name) -> bool:
+def _same_layout(now: Edited, terms: Terms, new: Name, old: Name) -> bool:
     """True if two arrays have equal layouts in different blocks of one kind."""
     mine, theirs = now.mem[new], now.mem[old]
     if mine.block == theirs.block or now.tree.types[mine.block] != now.tree.types[theirs.block]:

@@ -121,7 +121,7 @@ def unknown_value(st: Checker, name: str, span: Span) -> str:
     """Suggest a meaning for an unknown value."""
     later = st.declared_later.get(("value", name))
     if later is not None:
-        return _later(name, later, span)
+        return _defined_later(name, later, span)
     if name in NUMBERS and name in st.scope.modules:
         return _CONVERTED.replace("f64.i32", f"{name}.{'i32' if name == 'i64' else 'i64'}")
     if name in st.scope.modules:
@@ -152,7 +152,7 @@ def unknown_type(st: Checker, name: str, known: list[str], span: Span) -> str:
             " be, its values lie in an array, and are told by their indices."
         )
     if later is not None:
-        return _later(name, later, span)
+        return _defined_later(name, later, span)
     if name in st.scope.values:
         return f"`{name}` is a value, and behind `:` stands a type; arrays are joined by `++`."
     if len(name) == 1 and name.islower():
@@ -187,7 +187,7 @@ def unknown_module(st: Checker, path: str, span: Span) -> str:
     """Suggest a meaning for an unknown module."""
     later = st.declared_later.get(("module", path))
     if later is not None:
-        return _later(path, later, span)
+        return _defined_later(path, later, span)
     if path in _LIBRARIES:
         return (
             "Arrays are made by `iota n` and `replicate n 0`; roots and the like by `f64.sqrt x`."
@@ -214,7 +214,7 @@ def unknown_size(st: Checker, name: str, span: Span) -> str:
     """Suggest how to bring a size into scope."""
     later = st.declared_later.get(("value", name))
     if later is not None:
-        return _later(name, later, span)
+        return _defined_later(name, later, span)
     near = did_you_mean(name, st.scope.values) if len(name) > 1 else ""
     return near or (
         f"Declare it before the parameters, as in `def f [{name}] (xs: [{name}]i32) = ..`;"
@@ -222,7 +222,7 @@ def unknown_size(st: Checker, name: str, span: Span) -> str:
     )
 
 
-def _later(name: str, line: int, span: Span) -> str:
+def _defined_later(name: str, line: int, span: Span) -> str:
     if line <= span.line:
         return f"`{name}` is not defined before this, and no value is made of itself."
     return f"`{name}` is defined below, at line {line}; a definition can use only those above it."
