@@ -17,12 +17,12 @@ from app.context import parts
 from app.errors import status_of
 from app.event_stream import events
 from app.fair_queue import Client
-from app.holders import Sharer
 from app.http import packed_json
 from app.jobs import OPS, ClientJobs, members
-from app.linked import give_up
-from app.making import PREPARED
+from app.link_owners import Sharer
+from app.link_routes import give_up
 from app.presence import left
+from app.sheet_rendering import PREPARED
 from app.state_schema import document as state_schema_document
 from app.states import freeze
 from app.version import compiler_version

@@ -16,7 +16,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
 
 from app.database import Database
-from app.holders import Holder
+from app.link_owners import Holder
 from app.permalinks import Permalink, names_of
 from app.unpacking import DAMAGED, FIELDS, packed
 from compiler.protocol.kinds import Json

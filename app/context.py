@@ -16,9 +16,9 @@ from app.jobs import Jobs
 from app.lectures import Lectures
 from app.lesson_files import Lesson
 from app.limits import RateLimits
-from app.makers import Makers
 from app.metrics import Metrics
 from app.permalinks import Permalinks
+from app.sheet_pool import Makers
 
 EXTENSION = "stridescope"
 

@@ -18,7 +18,7 @@ from app import (
     error_pages,
     follow,
     http,
-    linked,
+    link_routes,
     origin_check,
     pages,
     reproduction,
@@ -32,17 +32,17 @@ from app.first_view import prepare
 from app.forms import Forms, renderer_name
 from app.gallery import Example, front_example, load
 from app.highlight import grouped, quoted
-from app.holders import Quotas
 from app.jobs import Jobs
 from app.lectures import Lectures
 from app.lesson_files import load as load_lessons
 from app.limits import RateLimits
-from app.makers import TOLD, Makers
+from app.link_owners import Quotas
 from app.metrics import Metrics
 from app.paths import EXAMPLES, LESSONS, static_folder, template_folder
 from app.permalinks import Permalinks
 from app.settings import PREFIX, check, database_url, forms_folder, from_environment, public_address
 from app.sheet_files import SheetFiles
+from app.sheet_pool import TOLD, Makers
 from app.version import compiler_version
 from app.worker import COMMAND
 
@@ -86,7 +86,7 @@ def bare_app(config: Mapping[str, Any]) -> Flask:
     app.register_blueprint(pages.blueprint)
     app.register_blueprint(showcase.blueprint)
     app.register_blueprint(reproduction.blueprint)
-    app.register_blueprint(linked.blueprint)
+    app.register_blueprint(link_routes.blueprint)
     app.register_blueprint(course.blueprint)
     app.register_blueprint(follow.blueprint)
     return app

@@ -24,9 +24,9 @@ from app.background import Behind
 from app.cache import ENTRY, Bounded
 from app.errors import AppError
 from app.fair_queue import Client
-from app.makers import busy
 from app.paths import static_folder, template_folder
 from app.sheet_files import SheetFiles, nameless
+from app.sheet_pool import busy
 from app.sheets import Sheet, opened
 from compiler.protocol.kinds import Json
 
@@ -41,7 +41,7 @@ WAITING_SECONDS = 60.0
 SERVER = Client("the server")
 
 Make = Callable[[str, Sequence[str], Client], Iterator[Json]]
-"""Returns a maker's answers about sheets of a link (`app/maker.py`). AppError on failure."""
+"""Returns a maker's answers about sheets of a link (`app/sheet_worker.py`). AppError on failure."""
 
 
 class Forms:

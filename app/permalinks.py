@@ -34,7 +34,7 @@ from sqlalchemy.orm import Mapped, Session, defer, mapped_column
 from app.cache import ENTRY, Bounded
 from app.database import FAILURES, Base, Database, available, drop_abandoned, is_full
 from app.errors import AppError
-from app.holders import ANY, MB, Holder, Holders, Quotas, Sharer
+from app.link_owners import ANY, MB, Holder, Holders, Quotas, Sharer
 from app.unpacking import DAMAGED, LONGEST, State, packed, unpacked
 from compiler.protocol.kinds import Json
 

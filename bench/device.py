@@ -44,7 +44,7 @@ from compiler.ir import random_values
 from compiler.runtime import cuda_device, device_process
 from compiler.runtime.cuda_device import Device, about, run_on
 from compiler.runtime.device_process import GPUS, Toolkit, run_cuda
-from compiler.runtime.opened import gpus
+from compiler.runtime.open_devices import gpus
 from compiler.semantics import interp
 from compiler.testing.compare import same
 

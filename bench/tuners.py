@@ -6,9 +6,9 @@ Of random trees, with data sets in which amounts do and do not vary: runs of the
 the search (`testing/search.py`) until its thresholds are as fast within one percent, and how many
 times slower they are after as many runs as the autotuner's; medians and the worst of five searches
 each. FOLDER is a clone of https://github.com/diku-dk/futhark-benchmarks: its programs of table 7.1
-are tuned by times that are foretold for an H200 (`compiler/testing/foretold.py`), so that nothing
-is run; each on the data of its tests, or on arrays of the sizes in table 7.1. With `--trees 0` the
-figures of trees stay, and with NAMEs those of other programs.
+are tuned by times that are predicted for an H200 (`compiler/testing/gpu_predictions.py`), so that
+nothing is run; each on the data of its tests, or on arrays of the sizes in table 7.1. With `--trees
+0` the figures of trees stay, and with NAMEs those of other programs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from compiler.driver.disk import read_program
 from compiler.explain.device_sheets import BY_ID
 from compiler.protocol.kinds import OfProgram
 from compiler.testing.autotune import measuring, tuning_inputs
-from compiler.testing.foretold import ForetoldProgram
+from compiler.testing.gpu_predictions import PredictedProgram
 from compiler.testing.tune import Outcome, Run, ThresholdPlace, TuningInput, branches, tune
 from testing.search import Search
 from testing.tuning_trees import random_tree
@@ -111,7 +111,7 @@ def of_program(name: str, path: Path) -> dict[str, Any]:
     """Both on a program."""
     program = read_program(path)
     asked = OfProgram(program.source, {}, program.files, program.main)
-    one = ForetoldProgram(asked, BY_ID["h200"])
+    one = PredictedProgram(asked, BY_ID["h200"])
     sets = [TuningInput(str(k), "main", args) for k, args in enumerate(SIZES.get(name, []))]
     sets = sets or tuning_inputs(asked, path, measuring("", 1.0, None, 60.0))
     failed = {data.name: one.outcome(data, {}).failure for data in sets}

@@ -15,12 +15,12 @@ from compiler.base.errors import CompileError, UsageError
 from compiler.driver.disk import read_program
 from compiler.driver.targets import is_gpu
 from compiler.driver.tuning_file import with_tuning
-from compiler.explain import foretold_times
+from compiler.explain import predicted_times
 from compiler.protocol.kinds import OfProgram
 from compiler.protocol.source_costs import EntryTime
 from compiler.testing import cases
 from compiler.testing.blocks import Trial
-from compiler.testing.foretold import of_test
+from compiler.testing.gpu_predictions import of_test
 from compiler.testing.measuring import Measured, Measuring, checked, is_unfit
 from compiler.testing.suite import beside, programs
 
@@ -148,7 +148,7 @@ def _on_gpu(one: DataSet) -> str:
     """Format the predicted GPU time as further lines."""
     if one.foretold is None:
         return ""
-    lines = foretold_times.told({"foretold": [one.foretold], **one.foretold})  # type: ignore
+    lines = predicted_times.told({"foretold": [one.foretold], **one.foretold})  # type: ignore
     return "".join(f"\n    {line}" for line in lines)
 
 

@@ -13,7 +13,7 @@ from compiler.base.text import Text
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import statements
-from compiler.explain import foretold_times
+from compiler.explain import predicted_times
 from compiler.explain.lane_strides import Apart, Places, apart, shown, spelt, underlined
 from compiler.explain.predictions import Prediction, kernels_of
 from compiler.explain.warps import WIDE_LINE, Cost, Place, all_places, lines_of
@@ -90,7 +90,7 @@ def report(
             "requests": requests,
         }
         if name in predicted.works:
-            run["foretold"] = foretold_times.of_kernel(predicted.works[name])
+            run["foretold"] = predicted_times.of_kernel(predicted.works[name])
         if seen:
             lines = range(*lines_of(text, name))
             run["barriers"] = sum(n for line, n in seen.barriers.items() if line in lines)
@@ -101,9 +101,9 @@ def report(
         "kernels": runs,
         "accesses": sorted(found, key=_waste, reverse=True),
         "faults": faults,
-        "foretold": foretold_times.of_run(predicted),
-        "unsure": foretold_times.unsure(predicted),
-        "how_far": foretold_times.HOW_FAR,
+        "foretold": predicted_times.of_run(predicted),
+        "unsure": predicted_times.unsure(predicted),
+        "how_far": predicted_times.HOW_FAR,
     }
 
 
@@ -313,7 +313,7 @@ def told(answer: protocol.AccessesAnswer) -> Iterator[str]:
     if not answer["kernels"]:
         yield "No kernel is launched."
         return
-    yield from foretold_times.told(answer)
+    yield from predicted_times.told(answer)
     head = ("kernel", "line", "access", "requests", "sectors", "fewest", "passes", "least", "")
     rows = [head, *map(_row, answer["accesses"])]
     widths = [max(len(row[at]) for row in rows) for at in range(len(head) - 1)]

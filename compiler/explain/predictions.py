@@ -28,7 +28,7 @@ from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import shared_bytes
 from compiler.codegen.signature import Plain, choose_entry, solve_sizes
 from compiler.explain import instructions
-from compiler.explain.spent import Spent
+from compiler.explain.warp_work import Spent
 from compiler.explain.warps import HOST, Cost, Effort, Launch, Place, places
 from compiler.ir.values import Value
 from compiler.runtime.cuda_device import Device, about

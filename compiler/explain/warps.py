@@ -27,7 +27,7 @@ from compiler.codegen.index import add
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import statements
 from compiler.explain.instructions import Instructions
-from compiler.explain.spent import FirstCache, Mask, Numbers, Spent
+from compiler.explain.warp_work import FirstCache, Mask, Numbers, Spent
 from compiler.ir import nodes as ir
 from compiler.ir import scalar
 from compiler.runtime.observer.records import Sample

@@ -61,7 +61,7 @@ FORETELL = Operation(
     ForetellRequest,
     ForetellAnswer,
     {"source": "-- ==\n-- input { [1, 2] }\nentry main (xs: []i32) = xs\n", "case": 0},
-    answered_in="compiler.testing.foretold",
+    answered_in="compiler.testing.gpu_predictions",
 )
 BENCH = Operation(
     "bench",

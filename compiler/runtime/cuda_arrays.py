@@ -30,7 +30,7 @@ from compiler.runtime.cuda_device import Device, DeviceBlock, TooWide, about, ho
 from compiler.runtime.device_process import GPUS, Toolkit
 from compiler.runtime.gpu import SharedGpu
 from compiler.runtime.interface import ArrayOnGpu, has_dlpack_of_gpu, is_on_gpu, near, told
-from compiler.runtime.opened import gpus
+from compiler.runtime.open_devices import gpus
 from compiler.runtime.runs import Cells, arguments, fitting, results, sizes_of
 
 Strided = Callable[[str, tuple[int, ...]], tuple[str, str]]

@@ -27,7 +27,7 @@ from compiler.runtime import runner_child as child
 from compiler.runtime.gpu import Gpu, Gpus
 from compiler.runtime.gpu_errors import DeviceError
 from compiler.runtime.observer import records
-from compiler.runtime.opened import gpus
+from compiler.runtime.open_devices import gpus
 from compiler.runtime.runs import Cells, seal
 
 FILES = ("driver", "image", "inputs", "results")

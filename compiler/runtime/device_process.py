@@ -37,7 +37,6 @@ from compiler.runtime import cuda_device, devices, nvrtc
 from compiler.runtime import runner_child as child
 from compiler.runtime.device_child import FILES, read, write
 from compiler.runtime.gpu_errors import NO_DEVICE, NO_GPU, usage
-from compiler.runtime.last_words import LastWords
 from compiler.runtime.observer import build, records
 from compiler.runtime.runs import (
     RunResult,
@@ -48,6 +47,7 @@ from compiler.runtime.runs import (
     prepare,
     senseless,
 )
+from compiler.runtime.stderr_tail import StderrTail
 from compiler.sandbox import walls
 from compiler.sandbox.policies import DEVICE, OBSERVE, Policy
 from compiler.sandbox.scratch import Scratch
@@ -86,7 +86,7 @@ class Child:
         command = (sys.executable, "-m", "compiler.runtime.device_child")
         made = walls.confine(policy, command, self.scratch.path)
         self.channel, other = socket.socketpair()
-        self.words = LastWords()
+        self.words = StderrTail()
         seen = {"CUDA_VISIBLE_DEVICES": visible, "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
         self.process = subprocess.Popen(
             made.command,

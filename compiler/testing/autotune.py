@@ -28,7 +28,7 @@ from compiler.parallel import tuning
 from compiler.protocol.kinds import OfProgram, Options
 from compiler.runtime import runner
 from compiler.testing import cases
-from compiler.testing.foretold import ForetoldProgram
+from compiler.testing.gpu_predictions import PredictedProgram
 from compiler.testing.measuring import Measured, Measuring, is_unfit, repeated
 from compiler.testing.suite import beside
 from compiler.testing.tune import (
@@ -134,7 +134,7 @@ def autotune(
     """
     program = read_program(path)
     asked = OfProgram(program.source, options, program.files, program.main)
-    one = _Program(asked, how) if device is None else ForetoldProgram(asked, device)
+    one = _Program(asked, how) if device is None else PredictedProgram(asked, device)
     if not one.order:
         return None
     sets = tuning_inputs(asked, path, how)

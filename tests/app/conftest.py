@@ -13,9 +13,9 @@ from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwrig
 
 from app import create_app
 from app.context import EXTENSION, Parts
-from app.makers import pool_of
 from app.pool import Pool
 from app.settings import from_environment
+from app.sheet_pool import pool_of
 from testing.chromium import FLAGS, FOR_TESTS
 from tests.app.browsing import serving, visiting
 from tests.app.fake_worker import MANIFEST

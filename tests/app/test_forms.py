@@ -26,10 +26,10 @@ from app.errors import AppError
 from app.factory import WARMING
 from app.fair_queue import ANYONE, Client
 from app.forms import Forms, renderer_name
-from app.making import PREPARED, SHEETS
 from app.pieces import plain
 from app.pool import Pool, PoolLimits
 from app.sheet_files import SheetFiles, total
+from app.sheet_rendering import PREPARED, SHEETS
 from app.sheets import Sheet, written
 from testing.waiting import until
 from tests.app.conftest import SOURCE, MakeApp

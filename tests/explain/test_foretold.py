@@ -11,7 +11,7 @@ from compiler.driver import api
 from compiler.driver.explanations import accesses
 from compiler.explain import instructions, kernel_times, predictions
 from compiler.explain.device_sheets import BY_ID, SHEETS
-from compiler.explain.foretold_times import HOW_FAR
+from compiler.explain.predicted_times import HOW_FAR
 from compiler.explain.predictions import Prediction, kernels_of
 from compiler.protocol.accesses import AccessesRequest
 from compiler.protocol.kinds import OfProgram

@@ -20,7 +20,7 @@ from compiler.parallel import tuning
 from compiler.protocol.kinds import OfProgram
 from compiler.runtime import runner
 from compiler.testing import autotune
-from compiler.testing.foretold import ForetoldProgram
+from compiler.testing.gpu_predictions import PredictedProgram
 from compiler.testing.tune import INFINITE, ThresholdPlace, TuningInput, branches
 from testing.compiling import compiled
 
@@ -132,7 +132,7 @@ entry main [n][m] (a: [n][m]f32): [n]f32 =
 
 def foretold_times(source: str, shape: tuple[int, int]) -> dict[tuple[int, ...], float]:
     """The times with each threshold met or not, by themselves."""
-    program = ForetoldProgram(OfProgram(source, {"target": "cuda"}), BY_ID["h200"])
+    program = PredictedProgram(OfProgram(source, {"target": "cuda"}), BY_ID["h200"])
     on = TuningInput("one", "main", [np.zeros(shape, np.float32)])
     names = list(program.usual)
     every = itertools.product((0, INFINITE), repeat=len(names))
@@ -154,13 +154,13 @@ def test_thresholds_are_tuned_by_times_that_are_foretold(
     values = values_in(tmp_path / "rows.fut.tuning")
     times = foretold_times(FORETOLD, (64, 100_000))
     assert max(times.values()) > 5 * min(times.values())
-    program = ForetoldProgram(OfProgram(FORETOLD, {"target": "cuda"}), BY_ID["h200"])
+    program = PredictedProgram(OfProgram(FORETOLD, {"target": "cuda"}), BY_ID["h200"])
     on = TuningInput("wide", "main", [np.zeros((64, 100_000), np.float32)])
     assert program.outcome(on, values).time <= min(times.values()) * (1 + autotune.CLOSE)
 
 
 def test_foretold_runs_compare_the_amounts_that_runs_compare() -> None:
-    program = ForetoldProgram(OfProgram(NESTED, {"target": "cuda"}), BY_ID["h200"])
+    program = PredictedProgram(OfProgram(NESTED, {"target": "cuda"}), BY_ID["h200"])
     on = TuningInput("", "main", [np.zeros((3, 4, 5), np.int64), np.int64(2)])
     told = program.outcome(on, {}).compared
     _, seen = run(NESTED, {}, np.zeros((3, 4, 5), np.int64), 2)
@@ -168,7 +168,7 @@ def test_foretold_runs_compare_the_amounts_that_runs_compare() -> None:
 
 
 def test_a_run_that_depends_on_data_is_not_tuned_by_guesses() -> None:
-    program = ForetoldProgram(OfProgram(VARIES, {"target": "cuda"}), BY_ID["h200"])
+    program = PredictedProgram(OfProgram(VARIES, {"target": "cuda"}), BY_ID["h200"])
     on = TuningInput("", "main", [np.array([1, 2]), np.arange(2)])
     found = program.outcome(on, {})
     assert found.time == math.inf

@@ -11,7 +11,7 @@ from compiler.command_line.late import LateChoices, LateParser
 from compiler.command_line.status import OK
 from compiler.driver.targets import is_gpu
 from compiler.explain.device_sheets import BY_ID
-from compiler.explain.foretold_times import how_far
+from compiler.explain.predicted_times import how_far
 from compiler.testing import autotune
 
 

@@ -13,8 +13,8 @@ from app.context import parts
 from app.errors import AppError
 from app.fair_queue import Client
 from app.http import A_WHILE, FOREVER, streamed
-from app.makers import no_link
 from app.pieces import Part, part_of
+from app.sheet_pool import no_link
 from app.sheets import Sheet
 from app.unpacking import is_id
 

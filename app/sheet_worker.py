@@ -1,6 +1,6 @@
 """A process that makes the sheets of links, so that the server never unpacks a state.
 
-    python -m app.maker --with-parent
+    python -m app.sheet_worker --with-parent
 
 It speaks the worker protocol: a request has a link's id, its state as stored, the names of sheets,
 and facts of the server (`renderer`, `version`, `settings`). The answers have these sheets, in that
@@ -22,7 +22,7 @@ from flask import Flask
 
 from app.errors import BROKEN, failure
 from app.factory import bare_app
-from app.making import Link, make
+from app.sheet_rendering import Link, make
 from app.sheets import written
 from app.unpacking import DAMAGED, unpacked
 from compiler.protocol.kinds import Json

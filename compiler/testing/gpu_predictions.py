@@ -16,7 +16,7 @@ from compiler.base.context import Ctx
 from compiler.base.errors import UsageError
 from compiler.codegen.cuda.program import emit
 from compiler.driver import api
-from compiler.explain import foretold_times, kernel_times, predictions
+from compiler.explain import kernel_times, predicted_times, predictions
 from compiler.explain.device_sheets import DataSheet
 from compiler.ir import nodes as ir
 from compiler.ir.values import Value
@@ -54,8 +54,8 @@ def of_test(asked: OfProgram, entry: str, args: Sequence[Value]) -> EntryTime:
     prog, text = work.result("kernels", "cuda").prog, work.result("cuda").text
     shapes, numbers = _extents(args)
     found = predictions.predict(prog, text, entry, shapes, numbers)
-    (time,) = (time for time in foretold_times.of_run(found) if time["measured"])
-    words = {"how_far": foretold_times.HOW_FAR, "unsure": foretold_times.unsure(found)}
+    (time,) = (time for time in predicted_times.of_run(found) if time["measured"])
+    words = {"how_far": predicted_times.HOW_FAR, "unsure": predicted_times.unsure(found)}
     return {**time, "entry": entry, **words}  # type: ignore[typeddict-item]
 
 
@@ -67,7 +67,7 @@ def _extents(
     return shapes, [None if np.ndim(one) else one for one in args]
 
 
-class ForetoldProgram:
+class PredictedProgram:
     """A program whose times under thresholds are predicted for a device."""
 
     def __init__(self, asked: OfProgram, sheet: DataSheet) -> None:
@@ -100,7 +100,7 @@ class ForetoldProgram:
         found = predictions.predict(self._prog, self._text, on.entry, shapes, numbers, chosen)
         if found.because:
             return Outcome(math.inf, found.compared, found.because)
-        if doubt := foretold_times.unsure(found):
+        if doubt := predicted_times.unsure(found):
             self.doubts[on.name] = doubt
         seconds, _ = kernel_times.of_run(found, self.sheet)
         return Outcome(seconds * 1e6, found.compared)

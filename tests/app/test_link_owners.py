@@ -12,10 +12,10 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from app import holders
+from app import link_owners
 from app.clients import TOKEN_HEADER
 from app.database import Database
-from app.holders import Quotas, Sharer
+from app.link_owners import Quotas, Sharer
 from app.permalinks import Permalinks
 from tests.app.conftest import SOURCE, MakeApp
 
@@ -111,7 +111,7 @@ def test_a_form_deletes_a_link_by_its_key_from_the_servers_own_page_alone(
 
 
 def test_what_too_many_have_stays(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(holders, "MOST", 3)
+    monkeypatch.setattr(link_owners, "MOST", 3)
     app = make_app()
     made = [share(app, SOURCE, {TOKEN_HEADER: f"page-{n:016}"}).get_json() for n in range(6)]
     assert [bool(one["key"]) for one in made] == [True] * 3 + [False] * 3

@@ -16,7 +16,7 @@ END_SECONDS = 5.0
 """Seconds for a process that has closed its channel to end."""
 
 
-class LastWords:
+class StderrTail:
     """Drains a process's output, so that it never blocks."""
 
     def __init__(self) -> None:

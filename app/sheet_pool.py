@@ -1,4 +1,4 @@
-"""The pool of processes that make sheets of links (`app/maker.py`), and its errors."""
+"""The pool of processes that make sheets of links (`app/sheet_worker.py`), and its errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from app.version import compiler_version
 from compiler.protocol.kinds import Json
 from compiler.sandbox import walls
 
-COMMAND = (sys.executable, "-m", "app.maker", "--with-parent")
+COMMAND = (sys.executable, "-m", "app.sheet_worker", "--with-parent")
 TOLD = ("INPUT_LIMIT",)
 """Settings that a link's page passes to its script."""
 LONGEST_MB = 256
