@@ -342,15 +342,18 @@ def enter_map(
 def _fold(sc: FlatteningScope, nest: Nest, stm: ir.Stm, names: ResultNames) -> HostCode:
     """Flatten a reduction, scan, scatter or histogram."""
     interchanged = operators.interchanged(sc, stm)
-    if interchanged is not None:
-        return _run(sc, _task(nest, stm, names, interchanged))
     exp = stm.exp
     assert isinstance(exp, operators.Folding)
-    if not has_parallelism(sc, exp.fn.body.stms) or consumed_params(exp.fn):
+    if interchanged is not None:
+        task = _task(nest, stm, names, interchanged)
+        if not sc.versions or not operators.makes_rows(sc, exp):
+            return _run(sc, task)
+    elif not has_parallelism(sc, exp.fn.body.stms) or consumed_params(exp.fn):
         return operators.kernel(sc, nest, stm, names)
-    task = _task(nest, stm, names, operators.split_map(sc, stm))
-    if not sc.versions:
-        return _run(sc, task) if sc.level == "grid" else operators.kernel(sc, nest, stm, names)
+    else:
+        task = _task(nest, stm, names, operators.split_map(sc, stm))
+        if not sc.versions:
+            return _run(sc, task) if sc.level == "grid" else operators.kernel(sc, nest, stm, names)
     duplicate = ir.Stm(stm.pat, rename(stm.exp, sc.ctx.fresh), stm.prov)
 
     def outer(names: ResultNames) -> HostCode:

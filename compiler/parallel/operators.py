@@ -19,6 +19,7 @@ from compiler.base.remarks import Applied, Missed, Outcome
 from compiler.base.rules import NodeRule, Rule
 from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
+from compiler.ir.aliases import consumed_params
 from compiler.ir.build import var
 from compiler.ir.scatters import places, writes
 from compiler.ir.sizes import se_of
@@ -345,6 +346,19 @@ def interchanged(sc: FlatteningScope, stm: ir.Stm) -> tuple[ir.Stm, ...] | None:
         out.extend(_over_columns(sc, single, new, stm.pat[part], stm.prov))
         at = part.stop
     return tuple(out)
+
+
+def makes_rows(sc: FlatteningScope, exp: Folding) -> bool:
+    """True if a processor is better off without a reduction's interchange, given enough rows.
+
+    The map part makes the rows. Added up as they are made, they are never all in memory.
+    """
+    if sc.ctx.target.in_step or sc.level != "grid" or not isinstance(exp, ir.Reduce):
+        return False
+    passed = {p.name for p in exp.fn.params}
+    results = zip(exp.fn.body.results, exp.fn.returns, strict=True)
+    made = any(isinstance(kind, ir.Array) and value not in passed for value, kind in results)
+    return made and not consumed_params(exp.fn)
 
 
 class _Elementwise(NamedTuple):
