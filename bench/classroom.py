@@ -1,4 +1,4 @@
-"""A class in front of one server: how long each answer takes, alone and beside a hostile client.
+"""Measure the answers of a server to a class, alone and beside a hostile client.
 
     python -m bench.classroom [--remark "what the machine did beside this"]
 

@@ -1,4 +1,4 @@
-"""All that is to be found out on a GPU, in one command, which takes some minutes.
+"""Make all measurements that need a GPU in one command, which takes some minutes.
 
     python -m bench.device [PART..]
 

@@ -1,4 +1,4 @@
-"""Arrays that lie on a GPU already, as a part of `bench.device`: results, and what a call costs.
+"""Measure arrays that lie on a GPU already, as a part of `bench.device`.
 
 CuPy's arrays of all kinds of strides, and those of PyTorch and JAX where they are installed, go
 through an entry point; a call on a small array is timed on the host and beside CuPy's own.

@@ -1,4 +1,4 @@
-"""Programs on a GPU beside Futhark's: milliseconds of ours, by code version, and of its CUDA.
+"""Compare programs on a GPU with Futhark's: milliseconds of ours, by code version, and of its CUDA.
 
     python -m bench.device_suite FOLDER [--inputs FILE] [--only NAME] [--runs N] [--seconds N]
                                   [--ways NAME,..]

@@ -1,4 +1,4 @@
-"""FlatPack programs next to NumPy, which has the same views and makes an array of each operation.
+"""Compare FlatPack programs with NumPy, which has the same views and materialises each operation.
 
 `python -m bench.flatpack [--remark "what the machine did beside this"]`. Traversals are the
 operations of a program that compute (arithmetic and folds, each a pass of NumPy's), and the loops

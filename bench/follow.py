@@ -1,4 +1,4 @@
-"""A hundred followers of a lecture: how soon each has what the teacher does, and what that costs.
+"""Measure a hundred followers of a lecture: the delay of each change, and the cost.
 
     python -m bench.follow [--remark "what the machine did beside this"]
 

@@ -1,4 +1,4 @@
-"""Futhark, where it is on the PATH: its compile times, its run times, its results.
+"""Run Futhark, if it is on the PATH, for compile times, run times and results.
 
 Slices by LMADs are our prelude's; Futhark gets the prelude's definitions of them, which go by
 intrinsics that both have.

@@ -1,4 +1,4 @@
-"""Bad input by the thousand (`testing/fuzz.py`).
+"""Send bad input by the thousand (`testing/fuzz.py`).
 
 python -m bench.fuzz check --cases 100000 --seed 0
 python -m bench.fuzz protocol --show 1234        one case: what is sent, what comes back

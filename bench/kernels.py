@@ -1,4 +1,4 @@
-"""Random programs in the kernel IR or as CUDA text, each access watched, by the thousand.
+"""Run random programs in the kernel IR or as CUDA text, and watch each access, by the thousand.
 
     python -m bench.kernels --programs 2000 --seed 0
     python -m bench.kernels --programs 500 --all --save

@@ -1,4 +1,4 @@
-"""Mutants of other people's programs, on our C and as CUDA text, compared with Futhark's C.
+"""Compare mutants of other people's programs, on our C and as CUDA text, with Futhark's C.
 
     python -m bench.mutated FOLDER .. --programs 5000 --futhark PATH --log FILE
     python -m bench.mutated FOLDER .. --show 123       the mutant of that seed, and what is wrong

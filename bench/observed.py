@@ -1,4 +1,4 @@
-"""The tests of programs, as CUDA text under the observer, with 16-bit indices.
+"""Run the tests of programs as CUDA text under the observer, with 16-bit indices.
 
     python -m bench.observed FOLDER --versions default grid --save
 

@@ -1,4 +1,4 @@
-"""C programs beside their rivals on a processor: milliseconds of ours and of each of them.
+"""Compare C programs with their rivals on a processor, in milliseconds.
 
     python -m bench.peers [--suite FOLDER] [--rivals PYTHON] [--threads N] [--only NAME] [--again]
                           [--minutes N]

@@ -1,4 +1,4 @@
-"""Programs of public repositories that Futhark accepts: which of them `check` accepts.
+"""Run `check` on programs of public repositories that Futhark accepts.
 
     python -m bench.public FOLDER
 

@@ -1,4 +1,4 @@
-"""A hundred readers of one permalink at once: how long each waits, and what each costs the server.
+"""Measure a hundred readers of one permalink at once: their waits, and the cost for the server.
 
     python -m bench.readers [--remark "what the machine did beside this"]
 

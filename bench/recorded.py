@@ -1,4 +1,4 @@
-"""Runs of random programs, in several processes, whose seeds are kept in a file.
+"""Run random programs in several processes, and keep their seeds in a file.
 
 What a file has is not run again at the same commit. The file of the project is
 `bench/results/campaign.json`, which `docs/figures.md` shows.

@@ -1,4 +1,4 @@
-"""Sectors that programs of all forms fetch and write: the observer's count beside a device's.
+"""Compare sectors that programs of all forms fetch and write: the observer's count and a device's.
 
     python -m bench.sectors [NAME..]       on a machine with a GPU and NVIDIA's ncu; a minute or two
     python -m bench.sectors --observed     the observer's counts alone, without a GPU

@@ -1,4 +1,4 @@
-"""A server under mixed use for a given time: how much memory the process that serves has by then.
+"""Run a server under mixed use for a given time, and record the memory of its process.
 
     python -m bench.soak [--seconds 460] [--remark "what the machine did beside this"]
 

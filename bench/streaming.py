@@ -1,4 +1,4 @@
-"""FlatPack programs on files that are read window by window, next to a plain read of the file.
+"""Measure FlatPack programs on files read window by window, next to a plain read of the file.
 
     python -m bench.streaming [GIGABYTES] [FOLDER] [--remark "what the machine did beside this"]
 

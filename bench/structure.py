@@ -1,4 +1,4 @@
-"""Counts what the structure of the code costs: `python -m bench.structure`.
+"""Count the costs of the code's structure: `python -m bench.structure`.
 
     python -m bench.structure            # a line for each figure
     python -m bench.structure --json     # the same as an object

@@ -1,4 +1,4 @@
-"""The attempts of short-circuiting on a program, and thresholds for its code versions."""
+"""Run short-circuiting for its attempts, and choose thresholds for its code versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random programs by Futhark's compiler, compared with what they mean here.
+"""Compare random programs by Futhark's compiler with our reference interpreter.
 
 A batch becomes one program of many entry points, and so one C compilation, without optimisation,
 unless that breaks the compiler.

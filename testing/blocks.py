@@ -1,4 +1,4 @@
-"""The test blocks of programs on the disk, for tests and benchmarks that run what is between."""
+"""Read the test blocks of programs on disk, for tests and benchmarks of intermediate stages."""
 
 from __future__ import annotations
 

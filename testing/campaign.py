@@ -1,4 +1,4 @@
-"""Random programs about memory, compared at every stage and in C.
+"""Run random programs about memory at every stage and in C, and compare the results.
 
 What fails at one stage has to fail at all, and for the same kind of reason.
 

@@ -1,4 +1,4 @@
-"""Where chromium is, and how it is started without a screen."""
+"""Find chromium, and start it without a screen."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Accesses of real codes that never meet (`codes.txt`), and what becomes of them by changes.
+"""Read accesses of real codes that never meet (`codes.txt`), and change them.
 
-Small values are counted out beside the prover.
+Small values are enumerated, independently of the prover.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compilations for tests: kept for the next who asks, and sharing the stages that are the same.
+"""Compile programs for tests: keep compilations, and share equal stages between them.
 
 The stages up to `fused` take half of a compilation, those up to `soa` a third. A test that
 compiles one program in many ways has those made once that do not go by what is different.

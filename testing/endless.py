@@ -1,4 +1,4 @@
-"""Programs that are small and never end: one while it is compiled, one while it runs."""
+"""Small programs that never end: one in compiling, one in running."""
 
 
 def inlined(levels: int) -> str:

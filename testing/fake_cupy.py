@@ -1,4 +1,4 @@
-"""CuPy without a GPU: what `runtime/cupy_gpu.py` calls of it, over the observer's devices.
+"""Stand in for the part of CuPy that `runtime/cupy_gpu.py` calls, with the observer's devices.
 
 Names and parameters are those of CuPy 14, which a test compares where CuPy is installed, so that
 what goes through here goes to CuPy as it should. What a GPU answers is not known here.

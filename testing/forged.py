@@ -1,4 +1,4 @@
-"""Forged certificates: each claims what is false, with a proof that somebody might take for one.
+"""Forge certificates: each claims something false, with a plausible proof.
 
     python -m testing.forged > testing/forged.json
 

@@ -1,4 +1,4 @@
-"""Random symbolic pairs of LMADs against brute force, and certificates that are forged.
+"""Check random symbolic pairs of LMADs by brute force, and forge certificates for them.
 
 Every proof's certificate is changed in many ways and offered for other pairs as well.
 """

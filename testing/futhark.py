@@ -1,4 +1,4 @@
-"""Futhark's own compiler as a process: what it accepts, and what its C gives."""
+"""Run Futhark's own compiler as a process: its verdict on a program, and the results of its C."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bad input: every answer is an answer, at a place that there is, in time.
+"""Send bad input, and check that every answer is well-formed, with valid places, and in time.
 
 The kinds are check (programs), protocol (lines of the worker's), run-text and run-binary (values on
 the command line), prove (questions about LMADs). A report is an answer of kind `internal`, or none,

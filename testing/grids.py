@@ -1,4 +1,4 @@
-"""Do two symbolic LMADs meet? Brute force over all values of n, m and i up to a limit."""
+"""Test whether two symbolic LMADs meet: brute force over all values of n, m and i up to a limit."""
 
 from __future__ import annotations
 

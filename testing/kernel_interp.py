@@ -1,4 +1,4 @@
-"""The meaning of the kernel IR: threads run in turn, from one barrier to the next, and are watched.
+"""Interpret the kernel IR: run threads in turn, from barrier to barrier, and check their accesses.
 
 Blocks of threads run one after the other. If threads of one wait for what those of another publish,
 they run in turns, each up to where it waits, or has published something; that all wait is an error.

@@ -1,4 +1,4 @@
-"""Random programs in the kernel IR and as CUDA text: in every code version, each access watched."""
+"""Run random programs in the kernel IR and as CUDA text, in every code version, observed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkers with one thing in them changed: a number, a comparison, a sign, a name, a condition.
+"""Change one thing in the checker: a number, a comparison, a sign, a name, a condition.
 
 A change in what a checker asks for makes it accept what is false, or only refuse more than it must,
 or is none at all. `python -m testing.mutants` lists those whose false claims the search of

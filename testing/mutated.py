@@ -1,4 +1,4 @@
-"""Mutants of programs, compared with Futhark's compiler: on our C, and as CUDA text observed.
+"""Compare mutants of programs with Futhark's compiler: on our C, and as CUDA text observed.
 
 Mutants of one program are made and compiled together, each a module with an entry point of its own,
 ours for C and for CUDA in two code versions, and by Futhark's compiler for C. What one of the two

@@ -1,4 +1,4 @@
-"""Every function of the floating-point types: a program, its inputs, and how far results are off.
+"""Measure the errors of every function of the floating-point types.
 
 A result is held against the value of the function: for f16 and f32 what is correctly rounded, for
 f64 what `long double` has, which is exact to a thousandth of a unit in the last place.

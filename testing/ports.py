@@ -1,4 +1,4 @@
-"""Ports for servers that a test starts in processes of their own.
+"""Choose ports for servers that a test starts in processes of their own.
 
 Such a server learns its port before it listens, and other tests connect and listen meanwhile.
 The kernel gives a connection, or a socket that asks for port 0, one of its ephemeral ports, so

@@ -1,4 +1,4 @@
-"""Problems in the notation of `docs/proving.md`, counted out: Python itself reads the text.
+"""Decide problems in the notation of `docs/proving.md` by enumeration; Python parses the text.
 
 Nothing here is shared with the prover: `//` and `%` of the text are Python's, which round down.
 """

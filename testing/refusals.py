@@ -1,4 +1,4 @@
-"""Refusals for cells of a kept set of programs, and whether what they keep apart ever meets.
+"""Judge refusals for cells in a fixed set of programs: whether their accesses ever meet.
 
 Each refused attempt is made all the same, and the program run on many small inputs beside the one
 as it is. A refusal is justified if a result differs in some run; one of which none ever does may be

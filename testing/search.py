@@ -1,4 +1,4 @@
-"""Search for thresholds without knowing their trees: several techniques that share what they find.
+"""Search for thresholds without knowing their trees, by several techniques that share results.
 
 So OpenTuner goes about it, which the thesis compares its autotuner with: a bandit gives the next
 try to the technique that has led to new bests, weighing late ones more and rarely used ones too.

@@ -1,4 +1,4 @@
-"""Make the text of a program smaller for as long as it fails as it did.
+"""Shrink the text of a program while it fails in the same way.
 
 Lines go, many at once first; then, in what is left, an expression in parentheses gives way to one
 inside of it or to a word. A program that is no longer accepted does not fail as before.

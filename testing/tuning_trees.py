@@ -1,4 +1,4 @@
-"""Tuning trees that are made up, with run times, to see what the autotuner makes of them.
+"""Make random tuning trees with run times, to test the autotuner.
 
 A branch compares an amount with its threshold, and takes the version of its own or what is further
 down. Each step of a data set has amounts of its own; a data set with several steps is one of a

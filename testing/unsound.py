@@ -1,4 +1,4 @@
-"""Looks for what the checker accepts although it is false, on a machine with words of 6 bits.
+"""Search for false claims that the checker accepts, on a machine with words of 6 bits.
 
 Each rule is tried about many small things that may be given. What it asks for is told that it is
 known, so that it accepts as much as it ever does; then all values of the names are looked at.

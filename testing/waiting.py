@@ -1,4 +1,4 @@
-"""Waiting for what other threads and processes do."""
+"""Wait for other threads and processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiles what Futhark's CUDA programs need: the stand-in for the driver, and their kernels.
+"""Compile the stand-in for CUDA's driver, and the kernels of Futhark's programs.
 
 `python -m bench.peer.build FOLDER` is the compiler that the stand-in calls: it makes
 `FOLDER/kernels.so` of `FOLDER/kernels.cu`.

@@ -1,4 +1,4 @@
-"""Runs programs of NumPy, numexpr, numba, JAX and SciPy in the environment that has these.
+"""Run programs of NumPy, numexpr, numba, JAX and SciPy in the environment that has these.
 
 `python rivals.py FOLDER THREADS` reads a line of JSON for each measurement: which rival, the body
 of its function (`tasks.py`), and how many seconds. It answers the least milliseconds of a run.

@@ -1,4 +1,4 @@
-"""Where a program's text may be edited: its expressions, each with its type and the names in scope.
+"""Find the expressions of a program's text that may be edited, with types and names in scope.
 
 Operators of reductions and scans have to stay associative, and their neutral elements neutral:
 what stands in them is `kept`, and may only be edited so that it means the same.

@@ -1,4 +1,4 @@
-"""Edits of a program's text: what may be written at a place of it instead of what stands there.
+"""Edit a program's text: expressions that may replace the one at a place.
 
 Each edit is a function of a place and a source of chance; it gives where to write what, or None if
 it fits nothing there. `SAME` are those after which the place means the same, unless they come to a
