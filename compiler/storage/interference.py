@@ -128,10 +128,18 @@ def owners(stms: Iterable[ir.Stm]) -> dict[Name, Name]:
 def _asserted(body: ir.Body) -> Iterable[ir.SE]:
     """Return the conditions that the body checks before it allocates anything."""
     for stm in body.stms:
-        if any(isinstance(one.exp, ir.Alloc | ir.Call) for one in all_stms((stm,))):
+        if any(map(_may_allocate, all_stms((stm,)))):
             return
         if isinstance(stm.exp, ir.Assert):
             yield stm.exp.cond
+
+
+def _may_allocate(stm: ir.Stm) -> bool:
+    """True if a statement has a block of its own, or may have once there is memory."""
+    if isinstance(stm.exp, ir.Alloc | ir.Call):
+        return True
+    makes = not isinstance(stm.exp, ir.Slice | ir.Scratch)
+    return makes and any(isinstance(p.type, ir.Array) and p.type.mem is None for p in stm.pat)
 
 
 class Sizes:

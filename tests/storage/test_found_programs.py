@@ -137,6 +137,15 @@ entry main [n] [m] (k: i64) (c: bool) (a1: [m * n]i64) (a2: [n][m]i64) (a3: *[m]
 """
 """A row of no elements at `m + 1`, which has a name only where a cell depends on it: none does."""
 
+SIZE_OF_A_LATER_CHECK = """
+entry main [n] [m] (k: i64) (xs: *[n][m]u16) (ys: [m]i64) =
+  let rows = tabulate (k - 1) (\\j ->
+    let row = map (\\_ -> u16.i64 ys[m - 1]) ys
+    in row with [0:m] = tabulate m (\\_ -> u16.i64 ys[(j + 1) % m]))
+  in xs with [0:k - 1, 0::-1] = rows
+"""
+"""That `m` is 1 is checked behind `rows`, for which a thread block has `m` elements, not one."""
+
 PROGRAMS: dict[str, tuple[str, list[Value]]] = {
     "no points, less than no columns": (NO_POINTS, [np.arange(2), np.arange(4)]),
     "a map that moves": (MAPPED_AWAY, [np.arange(4), np.arange(5, 9)]),
@@ -149,6 +158,10 @@ PROGRAMS: dict[str, tuple[str, list[Value]]] = {
     "a row of none": (
         ROW_OF_NONE,
         [np.int64(0), np.bool_(True), np.arange(6), np.zeros((3, 2), int), np.zeros((2, 3), "i4")],
+    ),
+    "a size of a later check": (
+        SIZE_OF_A_LATER_CHECK,
+        [np.int64(3), np.zeros((2, 1), np.uint16), np.array([7])],
     ),
     "sizes of loops": (
         SIZES_OF_LOOPS,
