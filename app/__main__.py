@@ -6,6 +6,7 @@ import argparse
 import sys
 from importlib import import_module
 
+from app.seeds import SEEDS
 from app.settings import from_environment, listing
 from app.version import compiler_version
 
@@ -28,9 +29,11 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=8000, help="port to listen on")
     args = parser.parse_args()
     try:
-        from_environment()
+        settings = from_environment()
     except ValueError as error:
         parser.error(str(error))
+    if settings["WARM"]:
+        SEEDS.begin()
     import_module("app.server").serve(args.host, args.port)
     return 0
 

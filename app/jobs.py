@@ -23,7 +23,8 @@ from app.pool import (
     collect,
 )
 from app.results import Results
-from app.worker import COMMAND, make_seeds
+from app.seeds import SEEDS
+from app.worker import COMMAND
 from compiler.protocol.fields import fields
 from compiler.protocol.kinds import Json, OfProgram, Operation
 from compiler.protocol.operations import OPERATIONS
@@ -179,15 +180,14 @@ class Jobs:
         )
         policy = walls.worker_policy(runs=name == "run")
         size = config[f"{name.upper()}_WORKERS"]
-        return Pool(name, size, config["WORKER_COMMAND"], bounds, policy)
+        command = config["WORKER_COMMAND"]
+        ready = SEEDS.wait if command == COMMAND else None
+        return Pool(name, size, command, bounds, policy, ready)
 
     def warm(self) -> None:
-        """Start all workers, in the background."""
-        threading.Thread(target=self._warm, daemon=True).start()
-
-    def _warm(self) -> None:
+        """Start all workers, in the background; first those that one who types waits for."""
         if self._config["WORKER_COMMAND"] == COMMAND:
-            make_seeds()
+            SEEDS.begin()
         for pool in self.pools:
             pool.warm()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -37,6 +38,9 @@ so many times its deadline then at most."""
 GRACE = 1.0
 """Seconds that a job may go on without its client: finishing is cheaper than a new worker."""
 
+
+STARTING = threading.Semaphore(os.cpu_count() or 1)
+"""As many workers start at a time as there are processors."""
 
 Request = dict[str, Any] | Callable[[], dict[str, Any]]
 """A worker's request, or a function that builds it."""
@@ -79,7 +83,9 @@ class Pool:
         command: Sequence[str] = COMMAND,
         bounds: PoolLimits = PoolLimits(),
         policy: Policy | None = None,
+        ready: Callable[[], None] | None = None,
     ) -> None:
+        """No worker is started before `ready` has returned."""
         self.name = name
         self.size = size
         self.replaced = 0
@@ -88,6 +94,7 @@ class Pool:
         self._command = command
         self._bounds = bounds
         self._policy = policy
+        self._ready = ready
         self._turns = Turns(bounds.queue, bounds.client_running, bounds.client_waiting)
         self._changed = threading.Condition()
         self._flights = Flights()
@@ -350,9 +357,15 @@ class Pool:
             self._changed.notify_all()
 
     def _start(self, worker: Worker) -> None:
-        """Start a worker. Raises WorkerDied where the machine has no room for one."""
+        """Start a worker. Raises WorkerDied where the machine has no room for one.
+
+        Where many are to be started, the first are ready sooner if the rest wait.
+        """
         try:
-            worker.start(START_SECONDS)
+            with STARTING:
+                if self._ready is not None:
+                    self._ready()
+                worker.start(START_SECONDS)
         except OSError as error:
             LOG.warning("a worker could not be started: %s", error)
             raise WorkerDied(None) from None

@@ -37,7 +37,6 @@ WARM_UP = {"op": "show", "source": "entry main [n] (xs: [n]i32) = reduce (+) 0 (
 
 SLACK = 1 << 10
 """Bytes that packing may add to an answer."""
-SEED_SECONDS = 60.0
 LONG = 1.0
 """CPU seconds of a job's thread before its priority is lowered."""
 USUAL, STEP, LOW = os.getpriority(os.PRIO_PROCESS, 0), 6, 19
@@ -420,16 +419,6 @@ def spawn(
 def _kill_group(leader: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, signal.SIGKILL)
-
-
-def make_seeds() -> None:
-    """Precompute caches for new workers, once for all of them, in the user's cache.
-
-    Workers cannot write there. If this fails, each worker needs half a second more.
-    """
-    asked = _line({"op": "check", "source": "entry main = 0i64"})
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        subprocess.run(COMMAND[:-1], input=asked, capture_output=True, timeout=SEED_SECONDS)
 
 
 class _Warden:

@@ -25,7 +25,8 @@ from app.pool import (
     WorkerDied,
 )
 from app.processes import memory, tree
-from app.worker import Worker, make_seeds
+from app.seeds import Seeds
+from app.worker import Worker
 from compiler.sandbox import walls
 from testing.waiting import until
 from tests.app.conftest import FAKE
@@ -336,11 +337,32 @@ def test_a_machine_without_room_for_a_worker_gets_one_later(
     assert pool.ask(request("x"), 20)["ok"]
 
 
+def test_no_worker_is_started_before_what_it_begins_with_is_there() -> None:
+    made = threading.Event()
+
+    def ready() -> None:
+        assert made.wait(20)
+
+    pool = Pool("test", 2, COMMAND, PoolLimits(), ready=ready)
+    try:
+        pool.warm()
+        job = threading.Thread(target=pool.ask, args=(request("x"), 20))
+        job.start()
+        assert not until(lambda: any(worker.alive for worker in pool._all), 0.3)
+        made.set()
+        job.join(20)
+        assert until(lambda: pool.busy == 0 and len(pool.pids()) == 2)
+    finally:
+        pool.close()
+
+
 def test_workers_begin_with_what_is_made_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert not walls.seeds()
-    make_seeds()
+    seeds = Seeds()
+    seeds.begin()
+    seeds.wait()
     names = sorted(Path(name).name.partition("-")[0] for name in walls.seeds())
     assert names == ["grammar", "prelude"]
