@@ -39,6 +39,7 @@ from typing import Any
 from app.clients import TOKEN_HEADER
 from bench.classroom import CLASS, HOSTILE, TOO_LONG, percentile, serving
 from bench.machine import EXAMPLES, processor_seconds, save
+from testing.web_process import web_process
 
 READERS = 100
 EXAMPLE = "blocked_lu"
@@ -200,12 +201,6 @@ def _send_long(port: int, number: int, until: float) -> int:
             connection.request("POST", "/api/run", bodies[count % 3], headers)
             connection.getresponse().read()
     raise AssertionError
-
-
-def web_process(server: int) -> int:
-    """The process that answers, which the server's first one starts."""
-    (child,) = Path(f"/proc/{server}/task/{server}/children").read_text().split()
-    return int(child)
 
 
 def peak_megabytes(pid: int) -> float:

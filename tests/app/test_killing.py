@@ -22,6 +22,7 @@ import pytest
 from testing import endless
 from testing.ports import free_port
 from testing.waiting import until
+from testing.web_process import web_process
 from tests.app.conftest import FAKE
 from tests.app.serving import servers
 from tests.codegen.helpers import needs_cc
@@ -228,8 +229,7 @@ class Site:
     @property
     def web(self) -> int:
         """The serving process, which has the pools."""
-        tasks = Path(f"/proc/{self.master.pid}/task").glob("*/children")
-        return next(int(child) for task in tasks for child in task.read_text().split())
+        return web_process(self.master.pid)
 
     def close(self) -> None:
         """End all of it."""
