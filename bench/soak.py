@@ -31,7 +31,8 @@ from app.clients import TOKEN_HEADER
 from bench.classroom import TOO_LONG, serving
 from bench.compile import program_of
 from bench.machine import save
-from bench.readers import FORMS, megabytes, web_process
+from bench.readers import FORMS, megabytes
+from testing.web_process import web_process
 
 SECONDS = 460.0
 PAUSE = 0.2
