@@ -1,4 +1,4 @@
-"""What new workers begin with: the grammar's tables and the checked prelude, in the user's cache.
+"""The grammar's tables and the checked prelude, which new workers begin with, in the user's cache.
 
 No worker can leave them there, and each would take half a second to make them. So a process does
 it once for all, while the server is being imported.
