@@ -1,4 +1,4 @@
-"""Which of a server's processes answers."""
+"""Find the process of a server that answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def web_process(server: int) -> int:
-    """The process that answers, of a server that was started as another: it has the same words.
+    """Return the process that answers: a child of the one that was started, with the same words.
 
     Raises StopIteration where there is none.
     """
