@@ -8,13 +8,16 @@ a batch) and `done` (the rest); else they answer at once.
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from flask import Blueprint, Response, current_app, jsonify, render_template, request
 
 from app.bodies import UNCOUNTED, longest, too_long
 from app.clients import address_key, client_key, page_key
 from app.context import parts
-from app.errors import status_of
+from app.errors import AppError, status_of
 from app.event_stream import events
 from app.fair_queue import Client
 from app.http import packed_json
@@ -24,13 +27,15 @@ from app.link_routes import give_up
 from app.presence import left
 from app.sheet_rendering import PREPARED
 from app.state_schema import document as state_schema_document
-from app.states import freeze
+from app.states import freeze, prepare
 from app.version import compiler_version
 from compiler.protocol import openapi
 from compiler.protocol.fields import fields
 from compiler.protocol.kinds import Json, Own
 
 blueprint = Blueprint("api", __name__, url_prefix="/api")
+SHARING = threading.Semaphore(1)
+SHARING_SECONDS = 20.0
 
 
 @blueprint.get("/")
@@ -145,14 +150,28 @@ def share() -> Response:
     """Make a permalink."""
     parts().limits.count("share")
     body = json_body()
-    state = freeze(asked_by_client(), compiler_version(), body)
+    prepare(asked_by_client(), body, int(current_app.config["SHARE_MB"]) << 20)
     sharer = Sharer(page_key(request), address_key(request), parts().limits.factor())
-    kept = parts().permalinks.keep(state, sharer)
+    with _alone():
+        state = freeze(asked_by_client(), compiler_version(), body)
+        kept = parts().permalinks.keep(state, sharer)
+        del state
     if kept.new:
         parts().metrics.shared.inc()
         parts().forms.prepare(kept.name, PREPARED)
     url = f"{request.url_root.rstrip('/')}/z/{kept.name}"
     return jsonify(ok=True, id=kept.name, url=url, key=kept.key)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Open one state at a time: each takes many times its bytes. AppError: it took too long."""
+    if not SHARING.acquire(timeout=SHARING_SECONDS):
+        raise AppError("busy", "Too many links are being made.", 503, "Try again in a moment.")
+    try:
+        yield
+    finally:
+        SHARING.release()
 
 
 @blueprint.post("/forget")

@@ -66,6 +66,7 @@ SETTINGS: tuple[Setting, ...] = (
         "DATABASE_URL", "", "SQLAlchemy URL of the database; empty: SQLite in the data folder."
     ),
     Setting("LINKS_MB", 4096, "All links together: SQLite's file or other rows; 0: any number."),
+    Setting("SHARE_MB", 20, "Most that all stages of a shared program have, as JSON."),
     Setting("LINK_MB", 2, "Most that one link takes, as it is stored; 0: any."),
     Setting("PAGE_MB", 8, "Most that the links of one page take together; 0: any."),
     Setting("ADDRESS_MB", 128, "Most that all links of one address take together; 0: any."),

@@ -22,6 +22,24 @@ KEPT = (
 MOST_ASKED = 24
 
 
+def prepare(jobs: ClientJobs, body: Json, most: int) -> None:
+    """Compile and keep, unopened, for `freeze`. AppError above `most` bytes of JSON."""
+    program = _program(body)
+    told = [jobs.told(op, program) for op in ("show", "attempts", "check")]
+    run = body.get("run")
+    if isinstance(run, dict) and jobs.last("run", asked := _request("run", program, run)) is None:
+        jobs.told("run", asked)
+    length = sum(one["packed"].piece.length for one in told if "packed" in one)
+    if length > most:
+        raise AppError(
+            "limitation",
+            f"All stages of this program have {length >> 20} MB; a link here has {most >> 20} MB "
+            "at most.",
+            413,
+            "Share a part of the program, or save it as a file with `stridescope show`.",
+        )
+
+
 def freeze(jobs: ClientJobs, version: str, body: Json) -> State:
     """Compile (or take from the cache) a shared program.
 
@@ -32,7 +50,7 @@ def freeze(jobs: ClientJobs, version: str, body: Json) -> State:
     `request`, its fields) and `view` (the page's own arrangement, stored unchanged). AppError when
     there is no worker for it.
     """
-    program = {name: body[name] for name in SHARED if body.get(name) or name == "source"}
+    program = _program(body)
     shown = jobs.must("show", program)
     checked = jobs.must("check", program)
     state: State = {
@@ -93,15 +111,24 @@ def _asked(given: object) -> list[Json]:
 
 def _answered(jobs: ClientJobs, program: Json, op: str, asked: Json) -> Json:
     """Return a question with the cached answer, or a new one."""
-    known = fields(OPS[op].request).items()
-    names = [name for name, one in known if name not in SHARED and not one.has(Own)]
-    request = {name: asked[name] for name in names if asked.get(name) is not None}
-    body = {**program, **request}
+    body = _request(op, program, asked)
+    request = {name: value for name, value in body.items() if name not in program}
     answer = jobs.last(op, body)
     if answer is None:
         answer = jobs.must(op, body)
     answer = {name: value for name, value in answer.items() if name != "kept"}
     return {"request": request, "answer": answer}
+
+
+def _program(body: Json) -> Json:
+    return {name: body[name] for name in SHARED if body.get(name) or name == "source"}
+
+
+def _request(op: str, program: Json, asked: Json) -> Json:
+    """Return a request about a program, with the fields that clients give."""
+    known = fields(OPS[op].request).items()
+    names = [name for name, one in known if name not in SHARED and not one.has(Own)]
+    return {**program, **{name: asked[name] for name in names if asked.get(name) is not None}}
 
 
 def _view(view: object) -> Json:

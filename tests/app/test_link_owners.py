@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+import re
 import string
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,10 +16,13 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from app import link_owners
+from app.api import SHARING
 from app.clients import TOKEN_HEADER
 from app.database import Database
 from app.link_owners import Quotas, Sharer
 from app.permalinks import Permalinks
+from app.states import freeze
+from bench.compile import program_of
 from tests.app.conftest import SOURCE, MakeApp
 
 HERE, THERE = "192.0.2.1", "192.0.2.2"
@@ -164,3 +170,48 @@ def test_a_database_of_links_that_is_full_is_said_to_be(make_app: MakeApp) -> No
 
 def test_quotas_are_those_of_the_settings() -> None:
     assert Quotas.of({"LINK_MB": 1, "PAGE_MB": 2, "ADDRESS_MB": 0}) == Quotas(1 << 20, 2 << 20, 0)
+
+
+def test_what_is_too_long_to_be_opened_is_no_link(
+    real_app: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(real_app.config, "SHARE_MB", 0)
+    opened: list[object] = []
+    monkeypatch.setattr("app.api.freeze", lambda *given: opened.append(given))
+    answer = share(real_app, program_of(40))
+    status, message = error(answer)
+    assert status == 413
+    assert re.fullmatch(r"All stages of this program have \d+ MB; .* 0 MB at most\.", message)
+    assert answer.get_json()["error"]["kind"] == "limitation"
+    assert not opened
+
+
+def test_one_state_is_opened_at_a_time(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = make_app(COMPILE_WORKERS=4)
+    inside: list[int] = []
+    most: list[int] = []
+
+    def slowly(*given: Any) -> Any:
+        inside.append(1)
+        most.append(len(inside))
+        try:
+            time.sleep(0.1)
+            return freeze(*given)
+        finally:
+            inside.pop()
+
+    monkeypatch.setattr("app.api.freeze", slowly)
+    with ThreadPoolExecutor(4) as several:
+        jobs = [
+            several.submit(share, app, f"{SOURCE}-- {k}", {TOKEN_HEADER: f"page-{k}" * 4})
+            for k in range(4)
+        ]
+    assert [job.result().status_code for job in jobs] == [200] * 4
+    assert most == [1] * 4
+    monkeypatch.setattr("app.api.SHARING_SECONDS", 0.1)
+    assert SHARING.acquire(timeout=5)
+    try:
+        answer = share(app, SOURCE)
+    finally:
+        SHARING.release()
+    assert error(answer) == (503, "Too many links are being made.")
