@@ -22,7 +22,6 @@ from app.database import Database
 from app.link_owners import Quotas, Sharer
 from app.permalinks import Permalinks
 from app.states import freeze
-from bench.compile import program_of
 from tests.app.conftest import SOURCE, MakeApp
 
 HERE, THERE = "192.0.2.1", "192.0.2.2"
@@ -178,7 +177,8 @@ def test_what_is_too_long_to_be_opened_is_no_link(
     monkeypatch.setitem(real_app.config, "SHARE_MB", 0)
     opened: list[object] = []
     monkeypatch.setattr("app.api.freeze", lambda *given: opened.append(given))
-    answer = share(real_app, program_of(40))
+    many = (f"entry e{k} [n] (xs: [n]i32) = scan (+) 0 (map (+ {k}) xs)\n" for k in range(40))
+    answer = share(real_app, "".join(many))
     status, message = error(answer)
     assert status == 413
     assert re.fullmatch(r"All stages of this program have \d+ MB; .* 0 MB at most\.", message)
