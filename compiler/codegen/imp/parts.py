@@ -198,5 +198,10 @@ def names(stms: imp.Stms, method: str) -> set[Name]:
 
 
 def defined(stm: imp.Stm) -> set[Name]:
-    """Return the names that a statement defines for its successors; a loop's index is excluded."""
-    return set() if type(stm) in _BODIES else names((stm,), "bind")
+    """Return the names that a statement defines for its successors.
+
+    The index of a loop is none, nor are the names of the operator with which something is pushed.
+    """
+    if type(stm) in _BODIES or isinstance(stm, imp.Push):
+        return set()
+    return names((stm,), "bind")
