@@ -190,7 +190,7 @@ def _premise(source: Source, claim: Poly) -> checker.Given:
     about, prim = source.about, "i64"
     match source.kind:
         case "choice":
-            name, op, one, other = about
+            name, op, one, other, prim = about
             sides = plain(one), plain(other)
             return checker.Given("choice", op, prim, name, _named(name), *sides, reads)
         case "atom":

@@ -6,12 +6,12 @@ readings must be proved before anything may rest on the fact (`range_proofs.py`)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from compiler.algebra.argument import Argument, Kind, Source
 from compiler.algebra.divide import products
-from compiler.algebra.limits import LARGEST_INPUT, LARGEST_SIZE
+from compiler.algebra.limits import LARGEST_SIZE
 from compiler.algebra.poly import MOST_UNFOLDED, Monomial, Poly
 from compiler.analysis.comparisons import OPPOSITE, in_order, parts, true_claims
 from compiler.analysis.proof_lines import Lines
@@ -27,7 +27,7 @@ from compiler.analysis.ranges import (
     intersect_ends,
 )
 from compiler.base.names import Name
-from compiler.base.prim import INTS, Prim, int_range
+from compiler.base.prim import BYTES, INTS, Prim, int_range
 from compiler.ir.nodes import SE, ZERO, Bin, Conv, Fun, Lit, Select, Un, Var
 
 _MOST_BOUNDS = 6
@@ -37,13 +37,11 @@ _MOST_TERMS = 12
 FEW = 5
 """Effort to refute a condition: most conditions in a program hold."""
 _MODULUS = 1 << 64
-_NOUGHT = Poly.const(0)
+NOUGHT = Poly.const(0)
 _ONE = Poly.const(1)
-_LARGEST_INPUT = Poly.const(LARGEST_INPUT)
-_LARGEST = Poly.const(LARGEST_SIZE)
+LARGEST = Poly.const(LARGEST_SIZE)
 _INTS = frozenset(INTS)
 _SIZE: Span = (0, LARGEST_SIZE)
-_INPUT: Span = (0, LARGEST_INPUT)
 
 
 class ScopedRanges(Ranges):
@@ -115,7 +113,7 @@ class ScopedRanges(Ranges):
             source = self._source("between", (name, low, high, "i64"))
         if least == 0 and self._is_not_zero(name, depth):
             assert low is not None
-            differs = self._source("condition", ("!=", Poly.var(name), _NOUGHT, "i64"))
+            differs = self._source("condition", ("!=", Poly.var(name), NOUGHT, "i64"))
             about = ("unlike", differs, source, Poly.var(name) - low, depth, limit)
             if high is not None:
                 self.bound(name, None, high, depth, known, source)
@@ -148,45 +146,6 @@ class ScopedRanges(Ranges):
             for gap in (other - 1, one - other):
                 self._learn_gap(gap, depth, self._source("derived", ("divides", name, depth)))
 
-    def index(self, name: Name, extent: Poly) -> None:
-        """Record `0 <= name < extent`, at every depth."""
-        self.tell(self._index, name, extent)
-
-    def _index(self, name: Name, extent: Poly) -> None:
-        self._noted = []
-        size = self.exact(extent)
-        source = self._source("index", (name, size, "i64"))
-        self.bound(name, _NOUGHT, size - 1, 0, EVERYWHERE, source)
-
-    def runs(self, extent: Poly, depth: int | None = None) -> None:
-        """Record `extent >= 1` inside a body that runs `extent` times."""
-        self.tell(self._runs, extent, depth)
-
-    def _runs(self, extent: Poly, depth: int | None) -> None:
-        depth = self.depth if depth is None else depth
-        self._noted = []
-        self._entered(self.exact(extent.put_in(self._equal, MOST_UNFOLDED), depth), "i64", depth)
-
-    def _entered(self, trips: Poly, prim: Prim, depth: int) -> None:
-        """Learn `trips >= 1`, and the alternatives of conditions that this decides."""
-        self._learn_gap(trips - 1, depth, self._source("runs", (trips, prim)))
-        names = set(trips.names())
-        for name in trips.names() & self._wrapped.keys():
-            # A value that is not 0 has operands that are not 0.
-            names |= self._wrapped[name][0].names()
-        refuted: set[SE] = set()  # most alternatives share their first condition: emptiness
-        for name in names:
-            for lhs, rhs, since in self._alternatives.get(name, ()):
-                if since > depth or rhs in self._truths:
-                    continue
-                if lhs in refuted or self._refuted(lhs, depth):
-                    refuted.add(lhs)
-                    self._learn(rhs, True, depth, lhs)
-        for name in names:
-            case = self._cases.get(name)
-            if case is not None and self._name_span(name, depth)[0] > 0:
-                self._positive(name, depth)
-
     def _refuted(self, cond: SE, depth: int) -> bool:
         if type(cond) is not Bin or cond.op not in OPPOSITE:
             return False
@@ -210,46 +169,6 @@ class ScopedRanges(Ranges):
                 return claims
         return None
 
-    def counts(self, name: Name, start: SE, step: SE, width: Poly) -> None:
-        """Record that a name is `start + step * i` for some `0 <= i < width`."""
-        self.tell(self._counts, name, start, step, width)
-
-    def _counts(self, name: Name, start: SE, step: SE, width: Poly) -> None:
-        self._noted = []
-        first, by, last = self.poly(start), self.poly(step).constant, self.exact(width) - 1
-        if by is not None and by >= 0 and self.fits(first + by * last):
-            self._noted.append((first + by * last, "i64", EVERYWHERE))
-            source = self._source("between", (name, first, first + by * last, "i64"))
-            self.bound(name, first, first + by * last, 0, EVERYWHERE, source)
-
-    def counter(self, name: Name, prim: Prim, bound: SE) -> None:
-        """Record `0 <= name < bound` for a loop index, at every depth."""
-        self.tell(self._counter, name, prim, bound)
-
-    def _counter(self, name: Name, prim: Prim, bound: SE) -> None:
-        if prim != "i64":
-            self._typed(name, prim)
-        self._noted = []
-        trips = self.value(bound, prim)
-        source = self._source("index", (name, trips, prim))
-        self.bound(name, _NOUGHT, trips - 1, 0, EVERYWHERE, source)
-        self._entered(trips, prim, self.depth)
-
-    def array(self, shape: Sequence[Poly], depth: int | None = None) -> None:
-        """Record that an array of this shape exists; see Note [Sizes of arrays]."""
-        if shape[0].constant is None:
-            self.tell(self._array, shape, depth)
-
-    def _array(self, shape: Sequence[Poly], depth: int | None) -> None:
-        size = shape[0]
-        known = self.bounds.get(size.as_name or "", ())
-        if any(b.low is _NOUGHT and b.high is _LARGEST for b in known):
-            return
-        depth = self.depth if depth is None else depth
-        self._noted = []
-        value = self.exact(size.put_in(self._equal, MOST_UNFOLDED), depth)
-        self._is_sized(value, depth)
-
     def _is_sized(self, value: Poly, depth: int, kind: Kind = "size") -> None:
         """Learn that a value lies between 0 and the largest size."""
         source = self._source(kind, (value,))
@@ -257,37 +176,7 @@ class ScopedRanges(Ranges):
         if name is None:
             self._learn_span(value, _SIZE, depth, source)
         else:
-            self.bound(name, _NOUGHT, _LARGEST, depth, None, source)
-
-    def given(self, shape: Sequence[Poly]) -> None:
-        """Record that an array of this shape is an input.
-
-        Its sizes have been compared without wrapping, and it is in memory.
-        """
-        self.tell(self._given, shape)
-
-    def _given(self, shape: Sequence[Poly]) -> None:
-        self._noted = []
-        for size in (*shape, Poly.product(shape)):
-            name = size.as_name
-            source = self._source("input", (size,))
-            if name is None:
-                self._learn_span(size, _INPUT, 0, source)
-            else:
-                self.bound(name, _NOUGHT, _LARGEST_INPUT, 0, None, source)
-
-    def in_memory(self, count: Poly) -> None:
-        """Record that a block of `count` elements is in memory, so its size did not wrap."""
-        self.tell(self._in_memory, count)
-
-    def _in_memory(self, count: Poly) -> None:
-        self._noted = []
-        whole = count.put_in(self._equal, MOST_UNFOLDED)
-        if count.as_name is None and self.fits(whole):
-            self._noted.append((whole, "i64", EVERYWHERE))
-            self._is_sized(whole, self.depth)
-        else:
-            self._is_sized(count, self.depth, "block")
+            self.bound(name, NOUGHT, LARGEST, depth, None, source)
 
     def learn(self, cond: SE, truth: bool, depth: int | None = None) -> None:
         """Learn that a condition is true, or false."""
@@ -454,18 +343,26 @@ class ScopedRanges(Ranges):
 
     def defined(self, name: Name, value: SE, depth: int, prim: Prim = "i64") -> None:
         """Learn what an integer bound at `depth` is, unless `equal` has it."""
-        match value:
-            case Bin("+" | "-" | "*", _, _, _) | Un("neg", _, _) if prim != "i64":
-                self.tell(self._is_value, name, value, prim, depth)
-            case Conv(_, _, _):
-                self.tell(self._is_value, name, value, prim, depth)
-            case Bin("min" | "max" | "/" | "//" | "%" | "%%", "i64", _, _) | Select(_, _, _):
-                if prim == "i64":
-                    self.tell(self._case, name, value, depth)
+        match in_division(value):
+            case (Bin("min" | "max" | "/" | "//" | "%" | "%%") | Select(_, _, _)) as plain if (
+                prim == "i64"
+            ):
+                self.tell(self._case, name, plain, depth)
+                return
+            case Bin("&" | "|" | "^" | ">>" | "**", _, _, _):
+                return
+            case Bin(_, _, _, _) | Un("neg", _, _) | Conv(_, _, _):
+                pass
+            case _:
+                return
+        if name not in self._equal:
+            self.tell(self._is_value, name, value, prim, depth)
 
     def _is_value(self, name: Name, value: SE, prim: Prim, depth: int) -> None:
         self._noted = []
         found = self.value(value, prim, depth)
+        if prim != "i64":
+            self._typed(name, prim)
         if name not in found.names():
             source = self._source("between", (name, found, found, prim))
             self.bound(name, found, found, depth, None, source)
@@ -538,11 +435,13 @@ class ScopedRanges(Ranges):
                 left, right = self.value(lhs, prim, limit), self.value(rhs, prim, limit)
                 total = left + right if op == "+" else left - right if op == "-" else left * right
                 return self._narrow(total, prim, limit)
+            case Bin("<<", _, lhs, Lit(by)) if 0 <= by < BYTES[prim] * 8:
+                return self._narrow(self.value(lhs, prim, limit) * (1 << int(by)), prim, limit)
             case Un("neg", _, arg):
                 return self._narrow(-self.value(arg, prim, limit), prim, limit)
             case Conv(src, _, arg) if src in _INTS:
                 return self._narrow(self.value(arg, src, limit), prim, limit)
-        return self._opaque(se, prim)
+        return self._of_operation(se, prim, limit)
 
     def _of_other(self, se: SE, limit: int) -> Poly:
         if self._waiting:
@@ -550,16 +449,34 @@ class ScopedRanges(Ranges):
         match se:
             case Conv(src, "i64", arg) if src in _INTS:
                 return self._narrow(self.value(arg, src, limit), "i64", limit)
-            case Bin("min" | "max" | "/" | "//" | "%" | "%%" as op, "i64", lhs, rhs):
-                key: object = (op, self.poly(lhs, limit), self.poly(rhs, limit))
+            case Bin("<<", _, lhs, Lit(by)) if 0 <= by < 64:
+                return self.ring(lhs, limit) * (1 << int(by))
+        return self._of_operation(se, "i64", limit)
+
+    def _of_operation(self, se: SE, prim: Prim, limit: int) -> Poly:
+        """Return the atom of a division, minimum or choice in a type; records its operands."""
+        plain = in_division(se)
+        match plain:
+            case Bin("min" | "max" | "/" | "//" | "%" | "%%" as op, _, lhs, rhs) if (
+                prim == "i64" or op in ("min", "max") or prim[0] == "u" or _is_positive(rhs)
+            ):
+                key: tuple[object, ...] = (
+                    op,
+                    self.value(lhs, prim, limit),
+                    self.value(rhs, prim, limit),
+                )
             case Select(cond, then, orelse):
-                key = (cond, self.poly(then, limit), self.poly(orelse, limit))
+                key = (cond, self.value(then, prim, limit), self.value(orelse, prim, limit))
             case _:
-                return self._opaque(se, "i64")
+                return self._opaque(se, prim)
+        if prim != "i64":
+            key = (*key, prim)
         name = self._atoms.get(key)
         if name is None:
             name = self._atom(key)
-            self._case(name, se, limit)
+            if prim != "i64":
+                self._typed(name, prim)
+            self._case(name, plain, limit, prim)
         return Poly.var(name)
 
     def _narrow(self, value: Poly, prim: Prim, limit: int) -> Poly:
@@ -646,8 +563,8 @@ class ScopedRanges(Ranges):
                 self._learn_gap(b.high - whole, depth, why)
         return True
 
-    def _case(self, name: Name, value: SE, limit: int) -> None:
-        """Record the operands of a minimum, maximum, choice, quotient or remainder."""
+    def _case(self, name: Name, value: SE, limit: int, prim: Prim = "i64") -> None:
+        """Record the operands of a minimum, maximum, choice, quotient or remainder in a type."""
         match value:
             case Select(_, lhs, rhs):
                 kind = EITHER
@@ -656,8 +573,8 @@ class ScopedRanges(Ranges):
             case _:
                 return
         asked, self._noted = self._noted, []
-        one, other = self.poly(lhs, limit), self.poly(rhs, limit)
-        source = self._source("choice", (name, kind, one, other))
+        one, other = self.value(lhs, prim, limit), self.value(rhs, prim, limit)
+        source = self._source("choice", (name, kind, one, other, prim))
         source.reach = limit
         self.choices[name] = source
         self._noted += asked
@@ -692,6 +609,27 @@ class ScopedRanges(Ranges):
     def _ordered(self, low: Poly, high: Poly, limit: int) -> bool:
         """True if `low` and `high`, known to be in this order, both fit."""
         return self._is_above(low, limit) and self._is_below(high, limit)
+
+
+def in_division(se: SE) -> SE:
+    """Return a shift to the right, a mask or a truth as the division or choice that it is.
+
+    `x >> k` rounds `x / 2**k` down, `x & (2**k - 1)` is `x % 2**k`: of numbers below 0 as well.
+    """
+    match se:
+        case Bin(">>", at, lhs, Lit(by)) if 0 <= by < BYTES[at] * 8 - (at[0] == "i"):
+            return Bin("/", at, lhs, Lit(1 << int(by), at))
+        case Bin("&", at, lhs, Lit(mask)) | Bin("&", at, Lit(mask), lhs) if at != "bool":
+            over = int(mask) + 1
+            if mask >= 0 and not over & int(mask) and over <= int_range(at)[1]:
+                return Bin("%", at, lhs, Lit(over, at))
+        case Conv("bool", at, arg) if at in _INTS:
+            return Select(arg, Lit(1, at), Lit(0, at))
+    return se
+
+
+def _is_positive(se: SE) -> bool:
+    return type(se) is Lit and se.value > 0
 
 
 def _occurs_besides(name: Name, mono: Monomial, terms: Iterable[Monomial]) -> bool:

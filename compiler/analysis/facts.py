@@ -39,11 +39,12 @@ from compiler.algebra.argument import Argument, Saying
 from compiler.algebra.gate import accepts
 from compiler.algebra.limits import LARGEST_SIZE
 from compiler.algebra.poly import MOST_UNFOLDED, Poly
-from compiler.analysis.collect_facts import FEW, ScopedRanges
+from compiler.analysis.collect_facts import FEW
 from compiler.analysis.comparisons import OPPOSITE, true_claims
 from compiler.analysis.range_proofs import Arguer
 from compiler.analysis.ranges import EVERYWHERE, BoundFact
 from compiler.analysis.roots import EXACT, root_of
+from compiler.analysis.walk_facts import WalkFacts
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.ir.nodes import SE
@@ -53,7 +54,7 @@ _ONE = Poly.const(1)
 _NOUGHT = Poly.const(0)
 
 
-class IntegerFacts(ScopedRanges):
+class IntegerFacts(WalkFacts):
     """Facts that hold, with the arguments that prove them."""
 
     __slots__ = ()

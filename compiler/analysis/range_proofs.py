@@ -530,7 +530,7 @@ class Arguer:
         _, name, depth = source.about
         at = self._before(source.since)
         choice = self._now.choices[name]
-        _, _, one, other = choice.about
+        _, _, one, other, _ = choice.about
         positive = self._shown((Poly.var(name) - 1,), depth, at)
         natural = self._shown((one,), depth, at) or self._shown((other - 1,), depth, at)
         read = self._read(choice)

@@ -321,7 +321,8 @@ def _fact(source: Source, spell: Spelling) -> str:
                 return f"{name} is the {kind} of {one} and {other}"
             if kind == "either":
                 return f"{name} is {one} or {other}"
-            return f"{name} is ({one}) {kind} ({other})"
+            left, right = (f"({side})" if " " in side else side for side in (one, other))
+            return f"{name} is {left} {kind} {right}"
     return ""
 
 

@@ -227,6 +227,9 @@ class Spelling:
         if what is None:
             stm = self._made(name)
             what = stm.exp if stm is not None else None
+        if isinstance(what, tuple) and len(what) == 4:
+            *parts, _ = what  # the type in which it is computed
+            what = tuple(parts)
         match what:
             case Poly():
                 text = self._poly(what, depth + 1)

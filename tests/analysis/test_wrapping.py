@@ -15,7 +15,8 @@ import pytest
 from compiler.algebra.limits import LARGEST_INPUT, LARGEST_SIZE
 from compiler.algebra.poly import Poly
 from compiler.analysis.facts import IntegerFacts
-from compiler.base.prim import Prim, int_range
+from compiler.base.dtypes import DTYPE
+from compiler.base.prim import BYTES, Prim, int_range
 from compiler.ir import scalar
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
 
@@ -24,6 +25,7 @@ ENDS = (0, 1, -1, 2, 3, 7, 2**31 - 1, 2**31, 2**31 + 1, 2**32, 2**47, 2**62, 2**
 NUMBERS = (*ENDS, *(-end for end in ENDS), -(2**63))
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 Values = dict[str, int]
+Types = dict[str, Prim]
 
 
 def number(rng: random.Random) -> int:
@@ -31,29 +33,45 @@ def number(rng: random.Random) -> int:
     return max(-(2**63), min(2**63 - 1, near))
 
 
-def expression(rng: random.Random, depth: int) -> SE:
-    kind = rng.randrange(12 if depth else 3)
+TYPES: Types = {**dict.fromkeys(NAMES, "i64"), "b": "i8", "k": "i32", "w": "u64"}
+NARROW: tuple[Prim, ...] = ("i8", "u8", "i32", "u32", "u64")
+
+
+def expression(rng: random.Random, depth: int, names: Types, at: Prim = "i64") -> SE:
+    kind = rng.randrange(15 if depth else 3)
     if kind < 2:
-        return Var(rng.choice(NAMES), "i64")
+        name = rng.choice(NAMES if rng.random() < 0.5 else tuple(names))
+        own = names[name]
+        return Var(name, own) if own == at else Conv(own, at, Var(name, own))
     if kind == 2:
         small = rng.choice((0, 1, 2, 3, -1, number(rng)))
-        return Lit(small, "i64")
+        return Lit(wrapped(small, at), at)
     if kind == 10:
-        return Un("neg", "i64", expression(rng, depth - 1))
+        return Un("neg", at, expression(rng, depth - 1, names, at))
     if kind == 11:
-        prim: Prim = rng.choice(("i32", "u32", "u64"))
-        return Conv(prim, "i64", Conv("i64", prim, expression(rng, depth - 1)))
-    left, right = expression(rng, depth - 1), expression(rng, depth - 1)
+        prim = rng.choice(NARROW)
+        return Conv(prim, at, expression(rng, depth - 1, names, prim))
+    if kind == 12:
+        return Conv("bool", at, condition(rng, depth - 1, names))
+    left = expression(rng, depth - 1, names, at)
+    if kind == 13:
+        by = Lit(rng.choice((0, 1, 3, BYTES[at] * 8 - 2, BYTES[at] * 8 - 1)), at)
+        return Bin(rng.choice(("<<", ">>")), at, left, by)
+    if kind == 14:
+        mask = Lit(rng.choice((0, 1, 7, 12, 127, int_range(at)[1], wrapped(-1, at))), at)
+        return Bin("&", at, *rng.sample((left, mask), 2))
+    right = expression(rng, depth - 1, names, at)
     if kind == 9:
-        return Select(condition(rng, depth - 1), left, right)
+        return Select(condition(rng, depth - 1, names), left, right)
     if kind == 8:
-        return Bin(rng.choice(("/", "//", "%", "%%")), "i64", left, right)
-    return Bin(rng.choice(("+", "+", "-", "-", "*", "min", "max")), "i64", left, right)
+        return Bin(rng.choice(("/", "//", "%", "%%")), at, left, right)
+    return Bin(rng.choice(("+", "+", "-", "-", "*", "min", "max")), at, left, right)
 
 
-def condition(rng: random.Random, depth: int) -> Bin:
+def condition(rng: random.Random, depth: int, names: Types, at: Prim | None = None) -> Bin:
     op = rng.choice(COMPARISONS)
-    return Bin(op, "i64", expression(rng, depth), expression(rng, depth))
+    at = at or ("i64" if rng.random() < 0.7 else rng.choice(NARROW))
+    return Bin(op, at, expression(rng, depth, names, at), expression(rng, depth, names, at))
 
 
 def evaluate(se: SE, values: Values) -> int:
@@ -71,6 +89,8 @@ def evaluate(se: SE, values: Values) -> int:
                 return int(scalar.apply_bin(op, at, _of(a, at), _of(b, at)))
         case Un(_, at, arg):
             return wrapped(-evaluate(arg, values), at)
+        case Conv("bool", _, arg):
+            return int(evaluate_condition(arg, values))
         case Conv(_, dst, arg):
             return wrapped(evaluate(arg, values), dst)
         case Select(cond, then, orelse):
@@ -78,9 +98,9 @@ def evaluate(se: SE, values: Values) -> int:
     raise AssertionError(se)
 
 
-def _of(value: int, prim: Prim) -> np.int64:
-    assert prim == "i64"
-    return np.int64(value)
+def _of(value: int, prim: Prim) -> np.generic:
+    found: np.generic = DTYPE[prim].type(value)
+    return found
 
 
 def wrapped(value: int, prim: Prim) -> int:
@@ -88,35 +108,36 @@ def wrapped(value: int, prim: Prim) -> int:
     return (value - low) % (high - low + 1) + low
 
 
-def learned(rng: random.Random, values: Values) -> IntegerFacts:
+def learned(rng: random.Random, values: Values, prims: Types) -> IntegerFacts:
     """Facts that hold for these values: definitions, conditions, indices, sizes."""
     equal: dict[str, Poly] = {}
     facts = IntegerFacts(equal)
     facts.oldest(values)
     for k in range(rng.randrange(4)):
-        value = expression(rng, 2)
+        prim: Prim = rng.choice(("i64", *NARROW))
+        value = expression(rng, 2, prims, prim)
         try:
             result = evaluate(value, values)
         except ZeroDivisionError:
             continue
         name = f"d{k}"
-        values[name] = result
-        ring = facts.ring(value)
+        values[name], prims[name] = result, prim
+        ring = facts.ring(value) if prim == "i64" else Poly.var("?")
         if rng.random() < 0.5 and not any(n.startswith("?") for n in ring.names()):
             equal[name] = ring
         else:
-            facts.defined(name, value, 0)
+            facts.defined(name, value, 0, prim)
     for name, value in values.items():
-        if 0 <= value <= LARGEST_SIZE and rng.random() < 0.5:
+        if prims[name] == "i64" and 0 <= value <= LARGEST_SIZE and rng.random() < 0.5:
             facts.array([Poly.var(name)], 0)
     shape = rng.choices(NAMES, k=3)
     sizes = [values[name] for name in shape]
     if max(*sizes, prod(sizes)) <= LARGEST_INPUT and min(sizes) >= 0:
         facts.given([Poly.var(name) for name in shape])
     for _ in range(rng.randrange(6)):
-        cond: SE = condition(rng, rng.randrange(3))
+        cond: SE = condition(rng, rng.randrange(3), prims)
         if rng.random() < 0.3:
-            cond = Bin(rng.choice(("&&", "||")), "bool", cond, condition(rng, 1))
+            cond = Bin(rng.choice(("&&", "||")), "bool", cond, condition(rng, 1, prims))
         try:
             facts.learn(cond, bool(evaluate_condition(cond, values)), 0)
         except ZeroDivisionError:
@@ -140,10 +161,11 @@ def test_what_is_decided_is_so(seed: int) -> None:
     rng = random.Random(seed)
     decided = 0
     for _ in range(100):
-        values = {name: number(rng) for name in NAMES}
-        facts = learned(rng, values)
+        prims = dict(TYPES)
+        values = {name: wrapped(number(rng), at) for name, at in TYPES.items()}
+        facts = learned(rng, values, prims)
         for _ in range(8):
-            asked = condition(rng, 2)
+            asked = condition(rng, 2, prims, "i64")
             try:
                 true = bool(evaluate(asked, values))
             except ZeroDivisionError:

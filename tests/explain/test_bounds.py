@@ -259,3 +259,43 @@ def test_a_number_of_fewer_bits_is_what_it_is_bound_to_where_that_fits() -> None
     """And where it does not, the check stays: 3 * 43 is no i8, and 3 * 42 no index."""
     assert {one["state"] for one in accesses(WITHIN)} == {"dropped"}
     assert {one["state"] for one in accesses(BEYOND)} == {"kept"}
+
+
+SMALL = [
+    "(k: i32) = z[k & 15]",
+    "(k: i64) = z[15 & k]",
+    "(k: i64) = z[(k >> 3) & 15]",
+    "(k: u32) = z[i64.u32 (k >> 28)]",
+    "(k: u64) = z[i64.u64 (k >> 60)]",
+    "(k: u64) = z[i64.u64 (k % 16)]",
+    "(k: i8) = z[k % 16]",
+    "(k: u32) = z[i64.u32 (k %% 16)]",
+    "(k: i32) = z[i32.min 15 (i32.max 0 k)]",
+    "(k: i64) = z[i64.i32 (i32.i64 (k % 5)) << 1]",
+    "(k: i32) = z[i64.i32 (k & 15) / 2]",
+    "(k: u32) = z[i64.i32 (i32.u32 (k >> 29)) + 1]",
+    "(k: bool) = z[i64.bool k]",
+    "(k: i32) = z[if k > 3 then 3 else 5i32]",
+]
+LARGE = [
+    "(k: i32) = z[k & 31]",
+    "(k: i32) = z[k & -16]",
+    "(k: i32) = z[k >> 28]",
+    "(k: u32) = z[i64.u32 (k >> 27)]",
+    "(k: i64) = z[k %% 16]",
+    "(k: u8) = z[i8.u8 (k % 200)]",
+    "(k: i8) = z[i8.min 15 (i8.abs k)]",
+    "(k: i8) = z[(k & 63) << 1]",
+]
+
+
+@pytest.mark.parametrize("source", SMALL)
+def test_masks_shifts_and_clamps_of_all_types_stay_inside(source: str) -> None:
+    (access,) = accesses("entry main (z: [16]i16) " + source)
+    assert access["state"] == "dropped"
+
+
+@pytest.mark.parametrize("source", LARGE)
+def test_masks_shifts_and_clamps_that_may_lead_outside_are_checked(source: str) -> None:
+    (access,) = accesses("entry main (z: [16]i16) " + source)
+    assert access["state"] == "kept"
