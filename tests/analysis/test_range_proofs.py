@@ -23,7 +23,7 @@ from compiler.driver.pipeline import Compilation
 from compiler.ir.nodes import Alloc, Assert, Bin, Lit, Prog, Select, Var
 from compiler.ir.walk import all_stms
 from compiler.storage.short_circuit.assumptions import forget
-from tests.analysis.test_wrapping import NAMES, Values, condition, learned, number
+from tests.analysis.test_wrapping import TYPES, Values, condition, drawn, learned
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut"))
 ZERO = Lit(0, "i64")
@@ -134,10 +134,10 @@ def _arguments(seed: int) -> Iterator[tuple[Argument, Values]]:
     """Arguments about random facts, with values that meet them."""
     rng = random.Random(seed)
     for _ in range(25):
-        values = {name: number(rng) for name in NAMES}
-        facts = learned(rng, values)
+        values, prims = drawn(rng), dict(TYPES)
+        facts = learned(rng, values, prims)
         for _ in range(8):
-            asked = condition(rng, 2)
+            asked = condition(rng, 2, prims, "i64")
             facts.decide(asked.op, asked.lhs, asked.rhs)
         for argument in facts.shown:
             yield argument, values

@@ -34,6 +34,13 @@ def number(rng: random.Random) -> int:
 
 
 TYPES: Types = {**dict.fromkeys(NAMES, "i64"), "b": "i8", "k": "i32", "w": "u64"}
+
+
+def drawn(rng: random.Random) -> Values:
+    """A value of each name, in its type."""
+    return {name: wrapped(number(rng), at) for name, at in TYPES.items()}
+
+
 NARROW: tuple[Prim, ...] = ("i8", "u8", "i32", "u32", "u64")
 
 
@@ -161,8 +168,7 @@ def test_what_is_decided_is_so(seed: int) -> None:
     rng = random.Random(seed)
     decided = 0
     for _ in range(100):
-        prims = dict(TYPES)
-        values = {name: wrapped(number(rng), at) for name, at in TYPES.items()}
+        values, prims = drawn(rng), dict(TYPES)
         facts = learned(rng, values, prims)
         for _ in range(8):
             asked = condition(rng, 2, prims, "i64")
