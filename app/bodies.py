@@ -36,6 +36,8 @@ UNCOUNTED = 1 << 14
 """Bytes of a body that no rate limit counts."""
 REST = 1 << 17
 """Bytes of a request beside its program and its input."""
+PIECE = 1 << 20
+"""Bytes of a piece of a file that is sent to be an input."""
 BYTES_A_CHARACTER = 3
 """Bytes per character of a program, in JSON: nearly all take less.
 
@@ -57,6 +59,8 @@ def longest(path: str, config: Mapping[str, Any]) -> int:
     typed = BYTES_A_CHARACTER * int(config["INPUT_LIMIT"]) // 2
     if name in ("share", "batch"):
         return REST + program + typed
+    if name == "uploads":
+        return PIECE if path != "/api/uploads" else REST
     if name == "lecture":
         return REST + 2 * program
     if name not in OPERATIONS:

@@ -36,6 +36,11 @@ def client_key(request: Request) -> str:
     return page if " " in page or not connection else f"{page} :{connection}"
 
 
+def page_of(client: str) -> str:
+    """The page of a client: a connection is of the page of its address."""
+    return client.partition(" :")[0]
+
+
 def page_key(request: Request) -> str:
     """Return the page of a request: its address's key, and its token if it has one."""
     token = request.headers.get(TOKEN_HEADER, "")

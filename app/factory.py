@@ -23,6 +23,7 @@ from app import (
     pages,
     reproduction,
     showcase,
+    upload_routes,
 )
 from app.bodies import Bodies
 from app.context import EXTENSION, Parts
@@ -83,6 +84,7 @@ def bare_app(config: Mapping[str, Any]) -> Flask:
     origin_check.install(app)
     error_pages.install(app)
     app.register_blueprint(api.blueprint)
+    app.register_blueprint(upload_routes.blueprint)
     app.register_blueprint(pages.blueprint)
     app.register_blueprint(showcase.blueprint)
     app.register_blueprint(reproduction.blueprint)

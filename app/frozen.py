@@ -107,7 +107,14 @@ def _of_costs(state: State) -> Json:
 
 
 def _costs(state: State) -> list[Json]:
-    return [{**one, "place": place(one["src"][:1])} for one in _of_costs(state)["costs"]]
+    alike: dict[str, Json] = {}
+    for one in _of_costs(state)["costs"]:
+        told = alike.setdefault(repr((one["kind"], one["src"], one["says"])), {**one, "times": 0})
+        told["times"] += one.get("times", 1)
+    for one in alike.values():
+        if one["times"] > 1 and one["kind"] != "unknown":
+            one["says"] += f", {one['times']} times"
+    return [{**one, "place": place(one["src"][:1])} for one in alike.values()]
 
 
 def _sizes(state: State) -> str:

@@ -6,10 +6,11 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.cache import AnswerCache, cache_key
+from app.clients import page_of
 from app.compressed_answers import at_once, is_short, opened
 from app.errors import AppError, status_of
 from app.failure_messages import PASSING, STOPS, UNAVAILABLE, too_many, why, with_wait
@@ -24,6 +25,7 @@ from app.pool import (
 )
 from app.results import Results
 from app.seeds import SEEDS
+from app.uploads import Uploads
 from app.worker import COMMAND
 from compiler.protocol.fields import fields
 from compiler.protocol.kinds import Json, OfProgram, Operation
@@ -87,6 +89,7 @@ class Jobs:
         self._config = config
         self._metrics = metrics
         self._cache = AnswerCache(int(config["CACHE_MB"]) << 20)
+        self.uploads = Uploads(config)
         self.results = Results(int(config["RESULTS_MB"]) << 20)
         self._manifest: list[Json] | None = None
         self._rules: list[Json] | None = None
@@ -179,6 +182,7 @@ class Jobs:
             hurry_seconds=config[f"{kind}_SECONDS_SHARED"],
         )
         policy = walls.worker_policy(runs=name == "run")
+        policy = replace(policy, reads=(*policy.reads, self.uploads.folder))
         size = config[f"{name.upper()}_WORKERS"]
         command = config["WORKER_COMMAND"]
         ready = SEEDS.wait if command == COMMAND else None
@@ -198,6 +202,7 @@ class Jobs:
             one.start()
         for one in closing:
             one.join()
+        self.uploads.close()
 
     def stream(self, name: str, body: Json, client: Client, whole: bool = False) -> Iterator[Json]:
         """Like `ClientJobs.stream`; `whole`: no long answer in parts."""
@@ -332,6 +337,7 @@ class Jobs:
         followed: bool = False,
     ) -> Iterator[Json]:
         """Yield the pool's answers; convert its failures to answers in the error shape."""
+        request = self._with_paths(request, page_of(client.key))
         pool = pool or (self.run_pool if op.runs else self.compile_pool)
         seconds = float(self._config["COMPILE_SECONDS"])
         if op.runs:  # the worker ends it by itself at the deadline, and says so
@@ -351,6 +357,15 @@ class Jobs:
         except STOPS as problem:
             told = why(problem, "run" if op.runs else "compile", self._config)
             yield with_wait(told, waited)
+
+    def _with_paths(self, request: Json, page: str) -> Json:
+        """A request with paths in the place of ids of uploads. AppError for one of another page."""
+        found = dict(request)
+        if "uploads" in request:
+            found["uploads"] = [self.uploads.path(page, str(one)) for one in request["uploads"]]
+        if "requests" in request:
+            found["requests"] = [self._with_paths(one, page) for one in request["requests"]]
+        return found
 
     def _request(self, op: Operation[Any], body: Json) -> Json:
         """Normalise a request, so that equivalent ones are equal."""

@@ -31,6 +31,8 @@ INTERPRETED = frozenset({"flow", "listing", "validity"})
 """Operations that count as runs, but start no program of the user's."""
 FORMS = frozenset({"links.forget"})
 """Routes for forms of pages without JavaScript: no other site's page knows the key in them."""
+PIECES = frozenset({"uploads.add", "uploads.forget"})
+"""What is no JSON, by methods for which a browser asks first, as for JSON."""
 PORTS = {"http": 80, "https": 443}
 
 
@@ -71,7 +73,7 @@ def check_origin(request: Request) -> None:
             403,
             "Behind a proxy: it has to pass the header Host on as it is.",
         )
-    if request.endpoint not in FORMS and request.mimetype != "application/json":
+    if request.endpoint not in FORMS | PIECES and request.mimetype != "application/json":
         message = "The request's Content-Type must be application/json."
         raise AppError("usage", message, 415)
 

@@ -19,6 +19,7 @@ KEPT = (
     *("fusion", "dataflow", "sums", "costs"),
 )
 """Operations whose answers a link stores beside the run."""
+UPLOADED, FROM_FILE = "\x02", "-- a value from a file, which a link does not keep"
 MOST_ASKED = 24
 
 
@@ -117,6 +118,8 @@ def _answered(jobs: ClientJobs, program: Json, op: str, asked: Json) -> Json:
     if answer is None:
         answer = jobs.must(op, body)
     answer = {name: value for name, value in answer.items() if name != "kept"}
+    if request.pop("uploads", None):
+        request["input"] = request["input"].replace(UPLOADED, FROM_FILE)
     return {"request": request, "answer": answer}
 
 

@@ -288,7 +288,9 @@ def input_values(asked: runs.OnInputs, room: int | None = None) -> list[values.V
             asked, asked.entry, asked.sizes, asked.seed, None, asked.distribution, room
         )
         return made.values
-    return inputs(asked, asked.entry, asked.input or "")
+    text = asked.input or ""
+    data = values.with_files(text, asked.uploads) if asked.uploads else text
+    return inputs(asked, asked.entry, data)
 
 
 @answers(runs.RUN)

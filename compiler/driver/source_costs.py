@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from compiler.base.errors import CompileError
 from compiler.driver import explanations
 from compiler.driver.answers import remark_json
 from compiler.driver.api import compilation, entry_function
+from compiler.driver.pipeline import Compilation
 from compiler.driver.targets import target_named
+from compiler.explain.possible_values import PossibleValues
 from compiler.explain.source_costs import Gathered, repeated, source_costs
 from compiler.explain.warps import Effort, TooMuch
+from compiler.ir.nodes import Prog
 from compiler.protocol import proofs
 from compiler.protocol.accesses import AccessesAnswer, AccessesRequest, WarpAccess
 from compiler.protocol.answering import answers
@@ -55,6 +58,7 @@ def costs(asked: CostsRequest) -> CostsAnswer:
         checks,
         [remark_json(remark) for remark in work.remarks()],
         repeated(work.result("shortcircuit").prog, attempts),
+        _possible(work, sizes),
         target_named(work.options.target).in_step,
         work.options.disabled,
     )
@@ -80,6 +84,19 @@ def _sizes(asked: CostsRequest, entry: str) -> dict[str, int]:
     fun = entry_function(compilation(asked), entry)
     found = explanations.proposed_sizes(fun)
     return found | {name: value for name, value in asked.sizes.items() if name in found}
+
+
+def _possible(work: Compilation, sizes: Mapping[str, int]) -> PossibleValues:
+    """What whole numbers can be for these sizes, before and after the attempts."""
+    before, after = work.result("funmem").prog, work.result("shortcircuit").prog
+    called = work.names().called
+    known = {
+        param.name: sizes[called(param.name)]
+        for fun in after.funs
+        for param in fun.params
+        if fun.entry and called(param.name) in sizes
+    }
+    return PossibleValues(Prog((*before.funs, *after.funs)), known)
 
 
 def _switched_off(asked: CostsRequest) -> list[str]:

@@ -23,6 +23,8 @@ from compiler.runtime.observer.records import LATE, Finding, Observation, Sample
 from compiler.storage.coalesce import READS, WRITES
 
 ESTIMATED = "estimated from some launches, warps and iterations"
+LANES = 32
+"""Of a warp."""
 COUNTS = ("requests", "lanes", "bytes", "sectors", "fewest", "passes", "least")
 
 
@@ -254,7 +256,8 @@ def _words(of: Cost | Site, shared: bool, kind: protocol.AccessKind) -> str:
         return ""
     each = [_few(number / of.requests) for number in (of.lanes, units, least)]
     would = f"; {each[2]} would do" if each[1] != each[2] else ""
-    mean = " on average" if "." in "".join(each[:2]) else ""
+    differ = of.requests > 1 and of.lanes != LANES * of.requests
+    mean = " on average" if differ or "." in "".join(each[:2]) else ""
     one, lanes = each[0] == "1", _several(each[0], "lane")
     if shared:
         return f"{lanes} in {_several(each[1], 'pass', 'passes')} over the banks{mean}{would}"

@@ -19,6 +19,7 @@ from compiler.base.dataclass import dataclass
 from compiler.base.names import Called, Name, base_of
 from compiler.base.prim import BYTES, Prim
 from compiler.base.spans import Prov, user_spans
+from compiler.explain.possible_values import PossibleValues
 from compiler.ir import nodes as ir
 from compiler.ir.known import Known
 from compiler.ir.walk import all_stms, free
@@ -50,7 +51,7 @@ def lifetimes(
     used: dict[Name, int] = {}
     for walk, data in zip(walks, functions, strict=True):
         given = {name: values[name] for name in data["symbols"] if name in values}
-        used = walk.proposed() | used | given
+        used = walk.proposed(given) | used | given
         data |= walk.totals(data["blocks"], used)
     return {"functions": functions, "values": used}
 
@@ -256,15 +257,23 @@ class _Walk:
         """Return the bytes of each block."""
         return {b.name: b.count * BYTES[b.prim] for b in self.blocks.values()}
 
-    def proposed(self) -> dict[Name, int]:
-        """Propose a value for each symbol."""
+    def proposed(self, chosen: Mapping[Name, int]) -> dict[Name, int]:
+        """A value for each symbol: what it is in a first round, where that follows from others."""
         given = {
             name for b in self.blocks.values() if b.kind == "parameter" for name in b.count.names()
         }
         symbols = frozenset[Name]().union(*(size.names() for size in self._sizes().values()))
-        return {
+        found = {
             name: PROPOSED_SIZE if name in given else PROPOSED_OTHER for name in sorted(symbols)
         }
+        params = [param.name for param in self.fun.params]
+        sizes = {**dict.fromkeys(params, PROPOSED_OTHER), **found, **chosen}
+        known = {name: sizes[name] for name in {*params, *chosen}}
+        possible = PossibleValues(ir.Prog((self.fun,)), known)
+        for name in found.keys() - known.keys():
+            at = possible.at_start(name)
+            found[name] = found[name] if at is None else at
+        return found
 
     def totals(self, blocks: Iterable[Json], values: Mapping[Name, int]) -> Json:
         """Return live bytes at each point and their peak; set each block's size."""

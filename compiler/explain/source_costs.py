@@ -18,6 +18,7 @@ from compiler.base.errors import UsageError
 from compiler.base.names import base_of
 from compiler.base.remarks import NOTHING
 from compiler.explain.lifetimes import PROPOSED_OTHER
+from compiler.explain.possible_values import PossibleValues
 from compiler.explain.warps import SECTOR
 from compiler.ir.nodes import Loop, Prog, Stm
 from compiler.ir.walk import children, free, stms_of
@@ -51,7 +52,8 @@ class Gathered:
     checks: Sequence[Access]
     remarks: Sequence[Remark]
     repeated: frozenset[int]
-    """numbers of the attempts whose statement is in a loop"""
+    """numbers of the attempts whose statement stands in a loop"""
+    possible: PossibleValues
     is_for_gpu: bool
     disabled: frozenset[str]
 
@@ -67,17 +69,14 @@ def source_costs(told: Gathered, sizes: Sizes) -> list[SourceCost]:
     alike: dict[str, list[SourceCost]] = {}
     for one in each:
         if one is not None and one["src"]:
-            alike.setdefault(repr((one["kind"], one["src"], one["says"])), []).append(one)
+            key = repr((one["kind"], one["src"], one["made"], one["says"]))
+            alike.setdefault(key, []).append(one)
     return sorted(map(_together, alike.values()), key=lambda one: _rank(one, told.is_for_gpu))
 
 
 def _together(alike: Sequence[SourceCost]) -> SourceCost:
-    """Merge equal costs into one, with their count."""
-    count, first = len(alike), alike[0]
-    if count == 1:
-        return first
-    says = first["says"] if first["kind"] == "unknown" else f"{first['says']}, {count} times"
-    return {**first, "says": says, "bytes": sum(one["bytes"] for one in alike)}
+    """The same, several times."""
+    return {**alike[0], "times": len(alike), "bytes": sum(one["bytes"] for one in alike)}
 
 
 def _worst(each: Iterable[SourceCost | None]) -> list[SourceCost]:
@@ -137,15 +136,15 @@ def _of_attempt(one: Json, told: Gathered, sizes: Sizes) -> SourceCost | None:
     amounts = copied or one["allocated"]
     if not amounts:
         return None
-    words, count = _bytes_of(amounts[0], one["names"], sizes)
-    if one["done"]:
-        says = f"built in place: {words} never {'copied' if copied else 'allocated'}"
-    else:
-        says = f"{'copied' if copied else 'allocated'}{_how_often(one, told)}: {words}"
+    words, count, formula = _bytes_of(amounts[0], one, told, sizes)
+    verb, often = "copied" if copied else "allocated", _how_often(one, told)
+    says = (
+        f"built in place{often}: {words} never {verb}" if one["done"] else f"{verb}{often}: {words}"
+    )
     kind = "built" if one["done"] else "copied" if copied else "allocated"
-    short = f"{words} {'copied' if copied else 'allocated'}"
-    short = f"{words} saved" if one["done"] else short
-    return _cost(kind, one["src"], says, one["because"], count, "proof", one, _fix_of(one), short)
+    short = f"{words} {'saved' if one['done'] else verb}"
+    cost = _cost(kind, one["src"], says, one["because"], count, "proof", one, _fix_of(one), short)
+    return {**cost, "made": _places(one["made"]), "formula": formula}
 
 
 def _how_often(one: Json, told: Gathered) -> str:
@@ -175,11 +174,12 @@ def _of_access(one: WarpAccess, disabled: frozenset[str]) -> SourceCost | None:
             return None
         says = "on a GPU: sectors not known"
         return _cost("unknown", one["src"], says, _sentence(because), 0, "warps")
-    sectors, fewest = _of_a_warp(one)
+    mean, sectors, fewest = _of_a_warp(one)
     if counts["sectors"] < MUCH * counts["fewest"] or sectors == fewest:
         return None
     about = "about " if because else ""
-    says = f"on a GPU a warp {_VERBS[one['kind']]} {about}{sectors} sectors where {fewest} would do"
+    fetches = f"{_VERBS[one['kind']]} {mean}{about}{sectors} sectors"
+    says = f"on a GPU a warp {fetches} where {fewest} would do"
     missed = next((remark for remark in one["remarks"] if remark["kind"] == "missed"), None)
     return _cost(
         "written" if one["kind"] == "writes" else "fetched",
@@ -194,19 +194,22 @@ def _of_access(one: WarpAccess, disabled: frozenset[str]) -> SourceCost | None:
     )
 
 
-def _of_a_warp(one: WarpAccess) -> tuple[str, str]:
-    """Return the sectors of a request and the fewest: of a wasteful full warp, or on average."""
+def _of_a_warp(one: WarpAccess) -> tuple[str, str, str]:
+    """Sectors of a request, and how many would do: of a whole warp that wastes, or on average.
+
+    Which of them it is, in words, comes first.
+    """
     for sample in one["samples"]:
         lanes = sample["lanes"]
         if min(lanes) >= 0:
             cells = {byte + k for byte in lanes for k in range(one["size"])}
             sectors, fewest = len({at // SECTOR for at in cells}), -(-len(cells) // SECTOR)
             if sectors > fewest:
-                return str(sectors), str(fewest)
+                return "", str(sectors), str(fewest)
     counts = one["predicted"]
     numbers = ((counts["sectors"]) / counts["requests"], counts["fewest"] / counts["requests"])
     mean, least = (f"{number:.1f}".removesuffix(".0") for number in numbers)
-    return mean, least
+    return "on average " if counts["requests"] > 1 else "", mean, least
 
 
 def _apart(one: WarpAccess) -> str:
@@ -278,9 +281,12 @@ def _cost(
     of = of or {}
     return {
         "kind": kind,
-        "src": [list(span) if len(span) < 5 or span[4] else list(span[:4]) for span in src],
+        "src": _places(src),
+        "made": [],
         "says": says,
         "short": short or says,
+        "formula": "",
+        "times": 1,
         "because": because,
         "bytes": count,
         "pane": pane,
@@ -290,16 +296,28 @@ def _cost(
     }
 
 
+def _places(src: Iterable[Span]) -> list[Span]:
+    return [list(span) if len(span) < 5 or span[4] else list(span[:4]) for span in src]
+
+
 # --- numbers -------------------------------------------------------------------------------------
 
 
-def _bytes_of(amount: Any, called: Mapping[str, str], sizes: Sizes) -> tuple[str, int]:
-    """Render an amount, and estimate it for ranking; proposed values replace missing ones."""
+def _bytes_of(amount: Any, one: Json, told: Gathered, sizes: Sizes) -> tuple[str, int, str]:
+    """An amount of an attempt in words, for ranking, and as a formula of its names."""
 
     def spell(name: str) -> str:
-        return called.get(name, base_of(name))
+        return str(one["names"].get(name, base_of(name)))
 
-    return _words(Reader(opaque=True).poly(amount), shown(amount, spell), spell, sizes)
+    poly, text = Reader(opaque=True).poly(amount), shown(amount, spell)
+    formula = f"{_written(text)} bytes" if poly.names() else ""
+    meant = {name: Poly.var(own) for name, own in one["meant"].items()}
+    found = told.possible.range_of(poly.subst(meant))
+    if found is None:
+        return *_words(poly, text, spell, sizes), formula
+    low, high = (max(0, end) for end in found)
+    words = in_bytes(high) if low == high else f"{in_bytes(low)} to {in_bytes(high)}"
+    return words, high, formula
 
 
 def _evaluated(text: str, sizes: Sizes) -> tuple[str, int]:

@@ -191,6 +191,27 @@ def _one_from_binary(data: bytes, at: int) -> tuple[Value, int]:
     return (flat.reshape(shape) if rank else flat[0]), end
 
 
+def with_files(text: str, paths: Sequence[str]) -> bytes:
+    """A text, with a file's value in the binary format in the place of each BINARY.
+
+    Raises InputError.
+    """
+    first, *rest = (piece.encode() for piece in text.split(BINARY))
+    if len(rest) != len(paths):
+        raise InputError(f"The input has room for {len(rest)} files, and there are {len(paths)}.")
+    parts = [first]
+    for path, piece in zip(paths, rest, strict=True):
+        try:
+            with open(path, "rb") as file:
+                data = file.read()
+        except OSError:
+            raise InputError("A file of the input is not there any more.") from None
+        if data[:2] != b"b" + bytes((_VERSION,)):
+            raise InputError("A file of the input has no value in the binary format.")
+        parts += [data, piece]
+    return b"".join(parts)
+
+
 def decoded(data: bytes) -> str:
     """Decode UTF-8. Raises InputError."""
     try:

@@ -252,6 +252,8 @@ class Attempt(TypedDict):
     copied: list[Polynomial]
     """bytes that are saved; for several alternatives, one of them"""
     allocated: list[Polynomial]
+    meant: NotRequired[dict[str, str]]
+    """what the program calls the names in both; answers of older links have none"""
 
 
 class AttemptsAnswer(Answer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from compiler.base.dataclass import dataclass
@@ -27,6 +28,9 @@ class OnInputs(OfProgram):
     """its name; empty: `main`, or the first one"""
     input: str | None = None
     """values in Futhark's notation, those of records and sums too (`language.md`)"""
+    uploads: Annotated[list[str], Says("is a list of files")] = field(default_factory=list)
+    """a value in the binary format for each byte 2 in `input`: a worker takes paths, a server \
+the ids that `POST /api/uploads` gave"""
     sizes: Numbers | None = None
     """names of sizes and numbers: if `input` is left out, inputs are random with these"""
     seed: int = 1

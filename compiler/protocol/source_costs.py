@@ -30,8 +30,14 @@ class SourceCost(TypedDict):
 
     kind: CostKind
     src: list[Span]
+    made: NotRequired[list[Span]]
+    """where the array is made that is put there; empty where that is no part of it"""
     says: str
     """in a few words, with numbers"""
+    formula: NotRequired[str]
+    """the number as a formula; empty where it is none"""
+    times: NotRequired[int]
+    """how often the same is paid there; answers of older links have none of these three"""
     short: str
     """the same in short, beside the line of the source"""
     because: str

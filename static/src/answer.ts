@@ -1,7 +1,7 @@
 // The answer line: what the program costs, or the expression that is selected, worst first; each with the way to
 // where it is told at length, and to what may help.
 import * as client from "./client";
-import { costsAt, distinct, signOf, told, toneOf } from "./costs";
+import { costsAt, distinct, saidOf, signOf, told, toneOf } from "./costs";
 import { debounce, h, quoted, replace } from "./dom";
 import { fateOf } from "./fate";
 import type { Asked } from "./kept";
@@ -129,10 +129,11 @@ export class AnswerLine {
     replace(this.subject, ...this.about(place));
     const outdated = shown !== null && !sameText(shown.of, model.now);
     this.element.classList.toggle("outdated", outdated);
-    const first = distinct(costs).slice(0, MOST);
+    const told = distinct(costs);
+    const first = told.slice(0, MOST);
     replace(this.items, ...first.map((cost) => h("li", {}, this.item(cost, !place))));
-    this.all.hidden = !shown || (costs.length <= 1 && !shown.answer.unknown.length);
-    this.all.querySelector("summary")!.textContent = costs.length > 1 ? `all ${costs.length}` : "all";
+    this.all.hidden = !shown || (told.length <= 1 && !shown.answer.unknown.length);
+    this.all.querySelector("summary")!.textContent = told.length > 1 ? `all ${told.length}` : "all";
     replace(this.why, ...this.reason(first[0]));
     this.drawSizes();
     if (this.all.open) this.drawAll();
@@ -168,7 +169,7 @@ export class AnswerLine {
         onclick: () => this.events.detail(cost),
       },
       h("span", { class: "answer-sign", "aria-hidden": "true" }, signOf(cost)),
-      ` ${cost.says}`,
+      ` ${saidOf(cost)}`,
       placed && place ? h("span", { class: "quiet" }, ` ${placeName(place)}`) : null,
     );
   }
@@ -176,6 +177,9 @@ export class AnswerLine {
   /** Why the worst is paid, and what may help; or why nothing is told. */
   private reason(cost: SourceCost | undefined): (Node | string | null)[] {
     const { model, shown, place } = this;
+    const { phase } = model.status;
+    if (shown && !model.frozen && (phase === "failed" || phase === "empty"))
+      return [h("strong", {}, "Out of date"), ": made for an earlier text."];
     if (cost) return [...quoted(cost.because), this.fix(cost)];
     if (!shown) {
       const without = model.frozen ? "This link was made before costs were told: edit it, and they are." : "";
@@ -212,8 +216,14 @@ export class AnswerLine {
       h(
         "ol",
         { "aria-label": place ? "All costs of what is selected" : "All costs" },
-        ...this.costs.map((cost) =>
-          h("li", {}, this.item(cost, true), h("p", { class: "quiet" }, ...quoted(cost.because), this.fix(cost))),
+        ...distinct(this.costs).map((cost) =>
+          h(
+            "li",
+            {},
+            this.item(cost, true),
+            h("p", { class: "quiet" }, ...quoted(cost.because), this.fix(cost)),
+            cost.formula ? h("p", { class: "quiet" }, "as a formula: ", h("code", {}, cost.formula)) : null,
+          ),
         ),
       ),
       ...(shown?.answer.unknown ?? []).map((words) => h("p", { class: "quiet" }, ...quoted(words))),

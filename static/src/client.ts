@@ -236,6 +236,37 @@ export async function resultPart(
   throw new Error(`${error.message} ${error.hint}`.trim());
 }
 
+/** An answer about a file that is sent, or why there is none; `status` 0: nobody has answered. */
+type Sent<T> = (T & { ok: true }) | { ok: false; error: Problem & { status: number; have?: number; retry?: number } };
+
+async function file<T extends object>(
+  path: string,
+  method: string,
+  body: BodyInit | null,
+  type: string,
+): Promise<Sent<T>> {
+  let response: Response;
+  try {
+    response = await fetch(`/api/uploads${path}`, { method, body, headers: { "Content-Type": type, ...WHO } });
+  } catch {
+    return { ok: false, error: { ...unreachable().error, status: 0 } };
+  }
+  const answer = await answerOf<T>(response);
+  return response.ok
+    ? { ...(answer as T), ok: true }
+    : { ok: false, error: { ...(answer as Failure).error, status: response.status } };
+}
+
+/** Begin a file of so many bytes. */
+export const beginUpload = (size: number): Promise<Sent<{ id: string; piece: number }>> =>
+  file("", "POST", JSON.stringify({ size }), "application/json");
+
+/** Add a piece of it where it ends. */
+export const sendPiece = (id: string, offset: number, piece: Blob): Promise<Sent<{ have: number }>> =>
+  file(`/${id}?offset=${offset}`, "PUT", piece, "application/octet-stream");
+
+export const dropUpload = (id: string): Promise<Sent<object>> => file(`/${id}`, "DELETE", null, "application/json");
+
 export function share(
   text: Text,
   run: Run | null,

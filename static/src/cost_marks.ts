@@ -9,7 +9,7 @@ import {
   type DecorationSet,
 } from "@codemirror/view";
 import type { RangeSet } from "@codemirror/state";
-import { isMarked, signOf, toneOf, type LineCost } from "./costs";
+import { isMarked, saidOf, signOf, toneOf, type LineCost } from "./costs";
 import { h } from "./dom";
 
 /** Called with the costs of a line that is clicked. */
@@ -32,9 +32,9 @@ class Words extends WidgetType {
     return h("span", {
       class: `cost-mark ${toneOf(cost)}`,
       role: "img",
-      "aria-label": cost.says,
+      "aria-label": saidOf(cost),
       "data-says": `${signOf(cost)} ${cost.short}`,
-      title: all.map(({ says }) => says).join("\n"),
+      title: all.map(saidOf).join("\n"),
       onmousedown: (event: MouseEvent) => {
         event.preventDefault();
         this.choose(this.line);

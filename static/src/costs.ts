@@ -31,25 +31,43 @@ export const isMarked = ({ kind }: Pick<SourceCost, "kind">): boolean => MARKED.
 export const toneOf = (cost: Pick<SourceCost, "kind" | "bytes">): string =>
   isGain(cost) ? "good" : cost.bytes > 0 ? "bad" : "open";
 
-/** Those about a place: worst first what lies in it, then what is about an expression around it. */
+/**
+ * Those about a place: worst first what lies in it, then what is about an expression around it. Of what is put
+ * together there those parts that are made elsewhere in it are left out.
+ */
 export function costsAt(costs: readonly SourceCost[], place: Span): SourceCost[] {
   const inside = costs.filter(({ src }) => src.slice(0, 1).some((span) => contains(place, span)));
   const around = costs.filter(
-    (one) => !inside.includes(one) && one.src.slice(0, 1).some((span) => contains(span, place)),
+    (one) => !inside.includes(one) && one.src.slice(0, 1).some((span) => contains(span, place)) && !isOther(one, place),
   );
   return [...inside, ...around];
 }
 
-/** The first of those that say the same of a line: in short they are one. */
+/** Whether it is about an array that another part of its place makes. */
+function isOther({ src, made = [] }: SourceCost, place: Span): boolean {
+  const parts = made.filter((part) => src.slice(0, 1).some((span) => contains(span, part)));
+  return parts.length > 0 && !parts.some((part) => contains(part, place) || contains(place, part));
+}
+
+/** The first of those that say the same of a line: in short they are one. Those of one place are counted. */
 export function distinct(costs: readonly SourceCost[]): SourceCost[] {
   const found = new Map<string, SourceCost>();
   for (const cost of costs) {
     const [place] = cost.src;
     const key = `${cost.says} ${place ? `${place[0]} ${fileOf(place)}` : ""}`;
-    if (!found.has(key)) found.set(key, cost);
+    const first = found.get(key);
+    if (!first) found.set(key, cost);
+    else if (JSON.stringify(first.src) === JSON.stringify(cost.src))
+      found.set(key, { ...first, times: timesOf(first) + timesOf(cost) });
   }
   return [...found.values()];
 }
+
+const timesOf = ({ times = 1 }: SourceCost): number => times;
+
+/** A cost in a few words. */
+export const saidOf = (cost: SourceCost): string =>
+  timesOf(cost) > 1 && cost.kind !== "unknown" ? `${cost.says}, ${cost.times} times` : cost.says;
 
 /** The mark beside a line. */
 export interface LineCost {
@@ -77,6 +95,6 @@ export function lineCosts(costs: readonly SourceCost[], path: string): LineCost[
     .sort((a, b) => a.line - b.line);
 }
 
-/** A cost in a sentence or two: what, and why. */
-export const told = ({ says, because }: Pick<SourceCost, "says" | "because">): string =>
-  because ? `${says}. ${because}` : `${says}.`;
+/** A cost in a sentence or more: what, why, and its number as a formula. */
+export const told = (cost: SourceCost): string =>
+  [`${saidOf(cost)}.`, cost.because, cost.formula ? `${cost.formula}.` : ""].filter(Boolean).join(" ");

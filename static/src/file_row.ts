@@ -28,7 +28,7 @@ export function fileRow(grip: HTMLElement): FileRow {
   const fresh = button("New", "A new program; this one is kept among earlier texts");
   const format = button("Format", "Shift+Alt+F");
   const outline = button("Outline", "Ctrl+Shift+O: the declarations of the file");
-  const commands = h("div", { class: "file-commands" }, menu, fresh, format, outline);
+  const commands = h("div", { class: "file-commands at-hand" }, menu, fresh, format, outline);
   return {
     element: h("div", { class: "files" }, grip, name, list, commands),
     name,

@@ -5,6 +5,7 @@ import type { SourceEditor } from "./editor";
 import {
   baseOf,
   candidates,
+  hasEntry,
   ENDING,
   FLATPACK,
   folderOf,
@@ -14,7 +15,9 @@ import {
   mainOf,
   type Deleted,
   type Saved,
+  visible,
 } from "./files";
+import { FileTree, MANY } from "./file_tree";
 import type { FileRow } from "./file_row";
 import { chosen, dropped, MOST_BYTES, MOST_FILES, type Taken } from "./intake";
 import type { Model } from "./model";
@@ -36,13 +39,14 @@ const PANEL = "source-panel";
 const MOST = 8; // lines about refused files
 const ALIKE = 3; // of them that have one reason
 const AWHILE = 300; // ms
-const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
+const NO_ENTRY = "It has no entry point: nothing of it would be compiled.";
 
 export class FileTabs {
   private readonly list: HTMLElement;
   private readonly menu: HTMLDetailsElement;
   private readonly content: HTMLElement;
   private readonly note = h("div", { class: "file-note", role: "status" });
+  private readonly tree: FileTree;
 
   /** `area` shows that files can be dropped, `panel` is the part of it that shows the open file. */
   constructor(
@@ -55,6 +59,10 @@ export class FileTabs {
   ) {
     const { list, menu, content, fresh, format, outline } = row;
     [this.list, this.menu, this.content] = [list, menu, content];
+    this.tree = new FileTree((path) => {
+      menu.open = false;
+      editor.open(path);
+    });
     // There before it opens: whoever goes on at once finds it.
     menu.querySelector("summary")!.addEventListener("click", () => menu.open || this.fill());
     fresh.addEventListener("click", () => events.fresh());
@@ -170,13 +178,17 @@ export class FileTabs {
 
   private fill(): void {
     const { files } = this.model;
-    const several = files.names().length > 1;
+    const paths = files.names();
+    const [several, many] = [paths.length > 1, paths.length >= MANY];
     const { open } = files;
+    const noEntry = this.entered().length > 0 && !hasEntry(files.text(open));
     const gone = discarded()
       .filter(({ name, text }) => files.text(name) !== text)
       .slice(0, 10);
     replace(
       this.content,
+      many ? h("h2", {}, `${paths.length} files`) : null,
+      many ? this.tree.show({ paths, open, main: files.main }) : null,
       h("h2", {}, "A new file"),
       this.named(
         "New file",
@@ -210,7 +222,11 @@ export class FileTabs {
             { class: "row" },
             h(
               "button",
-              { disabled: open === files.main || isManifest(open), onclick: () => this.makeMain(open) },
+              {
+                disabled: open === files.main || isManifest(open) || noEntry,
+                title: noEntry ? NO_ENTRY : "",
+                onclick: () => this.makeMain(open),
+              },
               "Make main",
             ),
             h("button", { onclick: () => this.remove(open) }, "Delete"),
@@ -353,7 +369,7 @@ export class FileTabs {
   /** The files that can be the main one, to choose from; nothing where there is one. */
   private mains(): HTMLElement | null {
     const { files } = this.model;
-    const all = candidates(new Map(files.names().map((name) => [name, files.text(name)])));
+    const all = this.entered();
     if (all.length < 2) return null;
     const options = [...new Set([files.main, ...all])].map((name) => h("option", { value: name }, visible(name)));
     const choice = h("select", { "aria-label": "Main program" }, ...options);
@@ -362,6 +378,14 @@ export class FileTabs {
       this.makeMain(choice.value);
     });
     return h("label", {}, `The main program, of ${all.length} with an entry point: `, choice);
+  }
+
+  /** The files with an entry point. */
+  private entered(): string[] {
+    const { files } = this.model;
+    return candidates(new Map(files.names().map((name) => [name, files.text(name)]))).filter((name) =>
+      hasEntry(files.text(name)),
+    );
   }
 
   private makeMain(name: string): void {
@@ -563,9 +587,6 @@ function mark(count: number, word: string): HTMLElement | null {
     h("span", { class: "visually-hidden" }, ` ${word}${count === 1 ? "" : "s"}`),
   );
 }
-
-/** A name with what cannot be seen, or turns the direction, made visible. */
-const visible = (text: string): string => text.replace(UNSEEN, "\ufffd");
 
 const utf8 = (text: string): number => new TextEncoder().encode(text).length;
 

@@ -12,7 +12,7 @@ import { LayoutMenu } from "./layout_menu";
 import { TITLES } from "panes:titles";
 import { firstStages, SOURCE } from "./layouts";
 import { Link } from "./link";
-import { paneMenu } from "./menus";
+import { paneMenu, stageName } from "./menus";
 import { BEFORE, Model } from "./model";
 import { unnumbered } from "./numbers";
 import { MemoryPane } from "./panes/memory";
@@ -56,7 +56,16 @@ async function draw({ example, known, source, stages }: First): Promise<void> {
   });
   const header = new Header(
     chrome,
-    { example: nothing, earlier: nothing, own: nothing, target: nothing, run: nothing, share: nothing, lead: nothing },
+    {
+      example: nothing,
+      earlier: nothing,
+      own: nothing,
+      fresh: nothing,
+      target: nothing,
+      run: nothing,
+      share: nothing,
+      lead: nothing,
+    },
     new LayoutMenu(dock, { preset: nothing, named: nothing, now: () => ({ layout: null, panes: [], tab: "" }) }),
   );
   const rail = new Rail(chrome, { open: nothing, shown: () => wanted });
@@ -140,7 +149,10 @@ function stagePane(model: Model, stage: string, grip: HTMLElement, body: HTMLEle
     "header",
     { class: "pane-head" },
     grip,
-    h("select", { class: "stage-select", "aria-label": "Stage" }, ...options),
+    stageName(
+      h("select", { class: "stage-select at-hand", "aria-label": "Stage" }, ...options),
+      model.info(stage)?.title ?? stage,
+    ),
     h("span", { class: "pane-tools" }, paneMenu("More ▾", h("div", {}))),
   );
   head.inert = true;

@@ -21,6 +21,8 @@ export interface HeaderEvents {
   earlier(program: Saved): void;
   /** The reader's own program, or a new one. */
   own(): void;
+  /** Begin a new program. */
+  fresh(): void;
   target(target: string): void;
   run(): void;
   share(said?: Said): void;
@@ -39,6 +41,7 @@ export const THEMES: [string, string][] = [
 
 /** The page with all examples. */
 const GALLERY = "/examples/";
+const NEW = "+";
 
 export class Header {
   readonly element: HTMLElement;
@@ -106,7 +109,8 @@ export class Header {
 
   /** The title of a program that is no example. */
   private get other(): string {
-    return this.model.frozen ? "A link" : "Your program";
+    if (this.model.frozen) return "A link";
+    return document.getElementById("app")?.dataset.lesson ? "This lesson" : "Your program";
   }
 
   setExamples(examples: readonly Example[], chosen: string): void {
@@ -116,6 +120,7 @@ export class Header {
     replace(
       this.examples,
       h("option", { value: "" }, this.other),
+      h("option", { value: NEW }, "A new program"),
       ...[...groups].map(([group, members]) =>
         h(
           "optgroup",
@@ -233,6 +238,7 @@ export class Header {
 
   private chosen(value: string): void {
     if (value === GALLERY) location.assign(GALLERY);
+    else if (value === NEW) this.events.fresh();
     else if (value.startsWith("#")) {
       const entry = earlierTexts()[Number(value.slice(1))];
       if (entry) this.events.earlier(entry);

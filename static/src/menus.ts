@@ -2,15 +2,25 @@
 import { h } from "./dom";
 
 /** One whose box is not cut by the pane that it is in, and that is closed by a choice. */
-export function paneMenu(title: string, content: HTMLElement, says = "", opened: () => void = () => {}): HTMLElement {
+export function paneMenu(
+  title: string,
+  content: HTMLElement,
+  says = "",
+  opened: () => void = () => {},
+): HTMLDetailsElement {
   const menu = dropdown(title, content, opened, title, () => {
     const [box, at] = [menu.querySelector<HTMLElement>(".popover")!, menu.getBoundingClientRect()];
     box.style.top = `${Math.max(8, Math.min(at.bottom + 6, window.innerHeight - box.offsetHeight - 8))}px`;
     box.style.left = `${Math.max(8, at.right - box.offsetWidth)}px`;
   });
-  menu.classList.add("pane-menu");
+  menu.classList.add("pane-menu", "at-hand");
   if (says) menu.title = says;
   return menu;
+}
+
+/** A list of stages, which looks like the title of the pane until the pointer, or the focus, is in the pane. */
+export function stageName(select: HTMLSelectElement, title = ""): HTMLElement {
+  return h("span", { class: "stage-name" }, h("strong", { "aria-hidden": "true" }, title), select);
 }
 
 /** A list of what a pane's menu offers, which closes it. */

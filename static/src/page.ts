@@ -92,6 +92,7 @@ export class Page {
       example: (name) => this.openExample(name),
       earlier: (program) => this.openOther(program),
       own: () => this.ownProgram(),
+      fresh: () => this.newProgram(),
       target: (target) => this.setTarget(target),
       run: () => this.runPane.toggle(),
       share: (said) => void this.share(said),

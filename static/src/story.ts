@@ -99,7 +99,8 @@ export class Story {
       else button.removeAttribute("aria-current");
     }
     // A button with the focus keeps it: it says that it does nothing, and does nothing.
-    this.back.setAttribute("aria-disabled", String(this.at < 0 || this.beside(-1) < 0));
+    this.back.hidden = this.at < 0;
+    this.back.setAttribute("aria-disabled", String(this.beside(-1) < 0));
     this.next.setAttribute("aria-disabled", String(this.beside(1) < 0));
     this.element.classList.toggle("taken", this.at >= 0);
   }

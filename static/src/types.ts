@@ -695,6 +695,11 @@ export interface RunRequest {
   entry?: string;
   /** values in Futhark's notation, those of records and sums too (`language.md`) */
   input?: string;
+  /**
+   * a value in the binary format for each byte 2 in `input`: a worker takes paths, a server the ids
+   * that `POST /api/uploads` gave
+   */
+  uploads?: string[];
   /** names of sizes and numbers: if `input` is left out, inputs are random with these */
   sizes?: Record<string, number>;
   /** of random inputs */
@@ -823,6 +828,11 @@ export interface ValidityRequest {
   entry?: string;
   /** values in Futhark's notation, those of records and sums too (`language.md`) */
   input?: string;
+  /**
+   * a value in the binary format for each byte 2 in `input`: a worker takes paths, a server the ids
+   * that `POST /api/uploads` gave
+   */
+  uploads?: string[];
   /** names of sizes and numbers: if `input` is left out, inputs are random with these */
   sizes?: Record<string, number>;
   /** of random inputs */
@@ -900,6 +910,11 @@ export interface ProfileRequest {
   entry?: string;
   /** values in Futhark's notation, those of records and sums too (`language.md`) */
   input?: string;
+  /**
+   * a value in the binary format for each byte 2 in `input`: a worker takes paths, a server the ids
+   * that `POST /api/uploads` gave
+   */
+  uploads?: string[];
   /** names of sizes and numbers: if `input` is left out, inputs are random with these */
   sizes?: Record<string, number>;
   /** of random inputs */
@@ -994,6 +1009,11 @@ export interface FlowRequest {
   entry?: string;
   /** values in Futhark's notation, those of records and sums too (`language.md`) */
   input?: string;
+  /**
+   * a value in the binary format for each byte 2 in `input`: a worker takes paths, a server the ids
+   * that `POST /api/uploads` gave
+   */
+  uploads?: string[];
   /** names of sizes and numbers: if `input` is left out, inputs are random with these */
   sizes?: Record<string, number>;
   /** of random inputs */
@@ -2033,6 +2053,8 @@ export interface Attempt {
   /** bytes that are saved; for several alternatives, one of them */
   copied: Polynomial[];
   allocated: Polynomial[];
+  /** what the program calls the names in both; answers of older links have none */
+  meant?: Record<string, string>;
 }
 
 /** The inputs of a run that shows the conflict. */
@@ -2224,6 +2246,11 @@ export interface AccessesRequest {
   entry?: string;
   /** values in Futhark's notation, those of records and sums too (`language.md`) */
   input?: string;
+  /**
+   * a value in the binary format for each byte 2 in `input`: a worker takes paths, a server the ids
+   * that `POST /api/uploads` gave
+   */
+  uploads?: string[];
   /** names of sizes and numbers: if `input` is left out, inputs are random with these */
   sizes?: Record<string, number>;
   /** of random inputs */
@@ -2392,6 +2419,11 @@ export interface ObserveRequest {
   entry?: string;
   /** values in Futhark's notation, those of records and sums too (`language.md`) */
   input?: string;
+  /**
+   * a value in the binary format for each byte 2 in `input`: a worker takes paths, a server the ids
+   * that `POST /api/uploads` gave
+   */
+  uploads?: string[];
   /** names of sizes and numbers: if `input` is left out, inputs are random with these */
   sizes?: Record<string, number>;
   /** of random inputs */
@@ -2435,8 +2467,14 @@ export interface CostsAnswer {
 export interface SourceCost {
   kind: "copied" | "fetched" | "written" | "allocated" | "checked" | "missed" | "unknown" | "built" | "fused";
   src: Span[];
+  /** where the array is made that is put there; empty where that is no part of it */
+  made?: Span[];
   /** in a few words, with numbers */
   says: string;
+  /** the number as a formula; empty where it is none */
+  formula?: string;
+  /** how often the same is paid there; answers of older links have none of these three */
+  times?: number;
   /** the same in short, beside the line of the source */
   short: string;
   /** a sentence, or empty */

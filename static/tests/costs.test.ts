@@ -1,6 +1,6 @@
 // Costs of places: which are about a selection, and what stands beside each line.
 import { expect, test } from "vitest";
-import { costsAt, distinct, lineCosts } from "../src/costs";
+import { costsAt, distinct, lineCosts, saidOf } from "../src/costs";
 import type { SourceCost, Span } from "../src/types";
 
 const cost = (says: string, src: Span, bytes = 0, kind: SourceCost["kind"] = "copied"): SourceCost => ({
@@ -46,4 +46,14 @@ test("each line of a file has its worst, and a share of the worst line's bytes",
 test("what says the same of a line is told once", () => {
   const same = [cost("copied", [2, 1, 2, 3]), cost("copied", [2, 5, 2, 7]), cost("copied", [3, 1, 3, 2])];
   expect(distinct(same)).toEqual([same[0], same[2]]);
+});
+
+test("of what is put together the parts that are made elsewhere are left out", () => {
+  const part = (made: Span, says = "400 B"): SourceCost => ({ ...cost(says, [4, 3, 4, 60]), made: [made] });
+  const all = [part([4, 3, 4, 15]), part([4, 19, 4, 31]), part([1, 1, 1, 9], "made before")];
+  expect(said(costsAt(all, [4, 19, 4, 31]))).toEqual(["400 B", "made before"]);
+  expect(costsAt(all, [4, 19, 4, 31])[0]).toBe(all[1]);
+  expect(costsAt(all, [4, 20, 4, 22])[0]).toBe(all[1]);
+  expect(distinct(costsAt(all, [4, 3, 4, 60])).map(saidOf)).toEqual(["400 B, 2 times", "made before"]);
+  expect(saidOf({ ...all[0]!, kind: "unknown", times: 3 })).toBe("400 B");
 });

@@ -1,6 +1,7 @@
 // Files as values of a parameter `[][]f64`: what each is as text, and what is said of those that are none.
 import { beforeAll, expect, test, vi } from "vitest";
-import { textOf } from "../src/values/upload";
+import { readFile } from "../src/values/upload";
+import { fromBinary, toText, Values } from "../src/values/values";
 
 const LEAF = { dims: ["", ""], prim: "f64" };
 const bytes = (text: string): number[] => Array.from(text, (one) => one.charCodeAt(0));
@@ -29,8 +30,12 @@ function npy(shape: string, values: readonly number[], more = "'fortran_order': 
 const HEAD = [...bytes("b"), 2];
 const ONE = npy("(1, 1)", [0.5]);
 const SEVEN = [...HEAD, 1, ...bytes(" f64"), ...whole(8, 1n), ...whole(8, 7)];
-const read = (name: string, data: readonly number[] | string): Promise<string> =>
-  textOf(new File([typeof data === "string" ? data : new Uint8Array(data)], name), LEAF);
+const take = (name: string, data: readonly number[] | string): Promise<string | Values> =>
+  readFile(new File([typeof data === "string" ? data : new Uint8Array(data)], name), LEAF);
+const read = async (name: string, data: readonly number[] | string): Promise<string> => {
+  const taken = await take(name, data);
+  return typeof taken === "string" ? taken : toText(taken, true);
+};
 
 beforeAll(() => {
   vi.stubGlobal("document", { querySelector: () => null });
@@ -50,11 +55,6 @@ const REFUSED: [string, readonly number[] | string, string][] = [
     "An array of 9 dimensions ends before its end.",
   ],
   ["long.csv", "1\n".repeat(6_000_000), "long.csv has 12.0 MB; at most 5.00 MB of text are taken."],
-  [
-    "long.npy",
-    npy("(1000, 700)", Array<number>(700_000).fill(0.1234567)),
-    "long.npy is 7.00 MB as text; at most 5.00 MB are taken.",
-  ],
   ["rank.npy", npy("(3,)", [0, 0, 0]), "The file holds []f64, and the parameter takes [][]f64."],
   ["negative.npy", npy("(1,-1)", [0.5]), "This .npy file has a shape with a negative size."],
   ["large.csv", "1,1e309\n", "large.csv, row 1, column 2: `1e309` is out of the range of f64."],
@@ -97,7 +97,7 @@ const FITTING: [string, number, string, string][] = [
 ];
 
 test.each(FITTING)("numbers of a table fit %s in %i dimensions: %j", async (prim, rank, text, value) => {
-  const asked = textOf(new File([text], "t.csv"), { prim, dims: Array<string>(rank).fill("") });
+  const asked = readFile(new File([text], "t.csv"), { prim, dims: Array<string>(rank).fill("") });
   if (value) expect(await asked).toBe(value);
   else await expect(asked).rejects.toThrow(`is out of the range of ${prim}.`);
 });
@@ -106,9 +106,40 @@ test("a picture of 640 by 480 pixels fits, whatever its colours are", async () =
   const head = "{'descr': '|u1', 'fortran_order': False, 'shape': (480, 640, 3), }\n";
   const data = new Uint8Array(10 + head.length + 480 * 640 * 3).fill(255);
   data.set([0x93, ...bytes("NUMPY"), 1, 0, ...whole(2, head.length), ...bytes(head)]);
-  const text = await textOf(new File([data], "white.npy"), { dims: ["", "", "3"], prim: "u8" });
-  expect(text.slice(0, 28)).toBe("[[[255,255,255],[255,255,255");
-  expect(text.match(/255/g)!.length).toBe(480 * 640 * 3);
+  const read = await readFile(new File([data], "white.npy"), { dims: ["", "", "3"], prim: "u8" });
+  expect(read).toBeInstanceOf(Values);
+  const sent = new Uint8Array(await (read as Values).binary.arrayBuffer());
+  expect(sent.length).toBe(7 + 24 + 480 * 640 * 3);
+  expect(sent.subarray(31).every((byte) => byte === 255)).toBe(true);
+});
+
+test.each(["i8", "u16", "i64", "u64", "f16", "f32", "f64", "bool"])(
+  "an array of %s is sent as it was",
+  async (prim) => {
+    const wide = Number(/\d+/.exec(prim)?.[0] ?? 8) / 8;
+    const head = [...HEAD, 2, ...bytes(prim.padStart(4)), ...whole(8, 2n), ...whole(8, 9_000n)];
+    const cells = Array.from({ length: 18_000 * wide }, (_, k) => (prim === "bool" ? k % 2 : k % 121));
+    const file = new File([new Uint8Array([...head, ...cells])], "one.bin");
+    const read = await readFile(file, { dims: ["", ""], prim });
+    expect(read).toBeInstanceOf(Values);
+    expect([...new Uint8Array(await (read as Values).binary.arrayBuffer())]).toEqual([...head, ...cells]);
+  },
+);
+
+test("halves that are none, and the least and largest ones, come back", async () => {
+  const halves = [0, 0x8000, 1, 0x03ff, 0x0400, 0x7bff, 0x7c00, 0xfc00, 0x7e00, 0xbc01];
+  const head = [...HEAD, 1, ...bytes(" f16"), ...whole(8, BigInt(halves.length))];
+  const data = new Uint8Array([...head, ...halves.flatMap((bits) => [bits & 255, bits >> 8])]);
+  const [one] = fromBinary(data.buffer);
+  expect([...new Uint8Array(await one!.binary.arrayBuffer())]).toEqual([...data]);
+});
+
+test("what lies by columns is sent by rows", async () => {
+  const [rows, columns] = [3000, 5];
+  const values = Array.from({ length: rows * columns }, (_, k) => k);
+  const read = await take("turned.npy", npy(`(${rows}, ${columns})`, values, "'fortran_order': True"));
+  const [sent] = fromBinary(await (read as Values).binary.arrayBuffer());
+  expect([0, 1, 5, 14_999].map((k) => sent!.number(k))).toEqual([0, rows, 1, 14_999]);
 });
 
 test("values that are few are with their type, and numbers that are none always", async () => {

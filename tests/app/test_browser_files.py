@@ -696,3 +696,40 @@ def test_all_by_keyboard(page: Page) -> None:
         expect(page.get_by_role("button", name=name, exact=True)).to_be_focused()
     page.keyboard.press("Enter")
     expect(source(page)).to_be_focused()
+
+
+def test_many_files_have_a_tree_in_which_one_is_found(page: Page) -> None:
+    """From seven files on; it opens one by its folder, or by a part of its path."""
+    tree, menu = page.locator(".file-tree"), page.locator(".file-menu > summary")
+    menu.click()
+    expect(page.get_by_label("New file")).to_be_visible()
+    expect(tree).to_have_count(0)
+    page.keyboard.press("Escape")
+    helpers = {f"lib/deep/helper_{k}.fut": f"def h{k} = {k}i32\n" for k in range(12)}
+    load(page, {**PROGRAM, **helpers})
+    menu.click()
+    expect(page.locator(".file-menu")).to_contain_text(f"{12 + len(PROGRAM)} files")
+    found_one = tree.get_by_role("button", name="helper_7.fut")
+    expect(found_one).to_be_hidden()
+    tree.locator("summary", has_text="deep").click()
+    tree.get_by_role("button", name="helper_7.fut").click()
+    opened(page, "lib/deep/helper_7.fut")
+    expect(tree).to_be_hidden()
+    menu.click()
+    expect(tree.locator("[aria-current]")).to_have_text("helper_7.fut")
+    tree.get_by_label("Find a file").fill("HELPER_1")
+    found = ["helper_1.fut", "helper_10.fut", "helper_11.fut"]
+    expect(tree.get_by_role("button")).to_have_text(found)
+    assert violations(page, places=[".file-tree"]) == []
+
+
+def test_what_has_no_entry_point_is_not_offered_as_the_main_program(page: Page) -> None:
+    load(page, {**PROGRAM, "other.fut": "entry other (x: i64) = x\n"})
+    make_main = page.get_by_role("button", name="Make main")
+    for name, offered in (("lib/sums.fut", False), ("other.fut", True)):
+        tab(page, name).click()
+        page.locator(".file-menu > summary").click()
+        expect(make_main).to_be_enabled(enabled=offered)
+        mains = page.locator(".file-menu").get_by_label("Main program")
+        expect(mains.locator("option")).to_have_text(["main.fut", "other.fut"])
+        page.keyboard.press("Escape")

@@ -165,7 +165,7 @@ def test_steps_go_back_and_forth_and_the_ring_goes_with_another_choice(page: Pag
     links = page.locator(".looks button")
     steps = page.get_by_role("group", name="Steps")
     back, after = (steps.get_by_role("button", name=name) for name in ("Back", "Next"))
-    expect(back).to_have_attribute("aria-disabled", "true")
+    expect(back).to_have_count(0)
     for number in range(len(example.looks)):
         after.focus()
         page.keyboard.press("Enter")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from compiler.driver import worker
 from compiler.explain.lifetimes import lifetimes
 from compiler.protocol.polynomials import names_in
 from tests.storage.helpers import ALL, with_memory
@@ -89,3 +90,21 @@ def test_names_without_a_value_get_one_that_is_proposed() -> None:
     some = lifetimes(prog, {"n_1": 3, "nobody": 7})
     assert some["values"] == {**full["values"], "n_1": 3}
     assert some == lifetimes(prog, some["values"])
+
+
+def test_what_follows_from_sizes_is_proposed_so() -> None:
+    """A quotient of sizes, and a counter, have no values that they never have."""
+    source = """\
+entry main [n] (xs: [n]i64) (b: i64): i64 =
+  let q = n / b
+  in loop acc = 0 for i < q do
+       let rows = scan (+) 0 (replicate (b * (q - i)) acc)
+       in rows[0] + i64.sum rows
+"""
+    asked = {"op": "lifetimes", "source": source, "stage": "funmem"}
+    found = worker.answer({**asked, "values": {}})
+    named = {name.partition("_")[0]: value for name, value in found["values"].items()}
+    assert named == {"n": 100, "b": 10, "q": 10, "i": 0}
+    (n,) = (name for name in found["values"] if name.startswith("n_"))
+    smaller = worker.answer({**asked, "values": {n: 30}})
+    assert sorted(smaller["values"].values()) == [0, 3, 10, 30]

@@ -139,7 +139,8 @@ def test_accesses_may_be_for_the_same_sizes() -> None:
 def test_what_is_saved_comes_last() -> None:
     found = asked(CONCATENATED)
     assert kinds(found) == ["built"]
-    assert found["costs"][0]["says"] == "built in place: 400 B never copied, 2 times"
+    assert found["costs"][0]["says"] == "built in place: 400 B never copied"
+    assert found["costs"][0]["times"] == 2
     assert kinds(asked(READ_LATER))[-1] not in ("copied",)
 
 
@@ -164,3 +165,43 @@ entry main [n] (xss: *[n][n]f32): (*[n][n]f32, f32) =
 def test_amounts_are_in_decimal_units() -> None:
     shown = [in_bytes(count) for count in (0, 999, 1000, 12345, 10**6, 5 * 10**9)]
     assert shown == ["0 B", "999 B", "1 kB", "12.3 kB", "1 MB", "5 GB"]
+
+
+def test_what_is_put_together_is_told_of_each_part() -> None:
+    source = "entry main [n] (xs: [n]i32): []i32 = map (+ 1) xs ++ map (* 2) xs[:n - 1]\n"
+    built = [one for one in asked(source)["costs"] if one["kind"] == "built"]
+    assert [(one["says"], one["times"]) for one in built] == [
+        ("built in place: 400 B never copied", 1),
+        ("built in place: 396 B never copied", 1),
+    ]
+    assert [one["made"] for one in built] == [[[1, 38, 1, 50]], [[1, 54, 1, 74]]]
+    assert [one["formula"] for one in built] == ["4·n bytes", "4·n - 4 bytes"]
+
+
+def test_amounts_in_loops_are_numbers_for_the_sizes() -> None:
+    source = """\
+entry main [n] (xss: *[n][n]i64) (b: i64): *[n][n]i64 =
+  let parts = n / b
+  in loop xss for k < parts do
+    let row = map (+ k) xss[k, :k * b]
+    in xss with [k, :k * b] = row
+"""
+    said = [one for one in asked(source)["costs"] if one["pane"] == "proof"]
+    (one,) = said
+    assert one["says"].endswith("in each round: 0 B to 720 B never copied"), one["says"]
+    assert (one["bytes"], one["formula"]) == (720, "8·b·k bytes")
+    (none,) = [one for one in asked(source, sizes={"b": 0})["costs"] if one["pane"] == "proof"]
+    assert none["says"].endswith("8·b·k bytes never copied")
+    (never,) = [one for one in asked(source, sizes={"b": 1000})["costs"] if one["pane"] == "proof"]
+    assert never["bytes"] == 0
+
+
+def test_an_average_over_warps_of_several_lengths_is_said_to_be_one() -> None:
+    source = "entry main [n] [m] (xss: [n][m]f32): [m]f32 = map (\\i -> xss[i % n, 0]) (iota m)\n"
+    answer = worker.answer({"op": "accesses", "source": source, "sizes": {"n": 100, "m": 100}})
+    read = next(one for one in answer["accesses"] if one["kind"] == "reads")
+    assert read["predicted"]["lanes"] == 100
+    assert read["says"].startswith("25 lanes fetch 25 sectors on average")
+    whole = worker.answer({"op": "accesses", "source": source, "sizes": {"n": 128, "m": 128}})
+    read = next(one for one in whole["accesses"] if one["kind"] == "reads")
+    assert read["says"].startswith("32 lanes fetch 32 sectors,")

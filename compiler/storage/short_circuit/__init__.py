@@ -72,6 +72,9 @@ def short_circuit(prog: Prog, ctx: Ctx) -> Prog:
     budget, numbers = Budget(ctx.options.limit(STEPS)), count()
     shortcuts = tuple(Shortcut(fun, ctx, budget=budget, numbers=numbers) for fun in prog.funs)
     funs = tuple(shortcut.run() for shortcut in shortcuts)
+    for shortcut in shortcuts:
+        for attempt in shortcut.attempts:
+            attempt.meant = shortcut.meant
     records = tuple(
         Record(tuple(one.attempts), one.terms.atoms, tuple(one.assumptions.proved))
         for one in shortcuts

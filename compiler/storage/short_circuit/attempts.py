@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
 
 from compiler.algebra.argument import Argument
@@ -67,6 +68,8 @@ class Attempt:
     copied: tuple[Poly, ...] = ()
     """Saved bytes, in source names; of several copies, one."""
     allocated: tuple[Poly, ...] = ()
+    meant: Mapping[str, Name] = field(default_factory=dict)
+    """The names that are spelt so, in all amounts of the function."""
     check: Stm | None = None
     """The check of a guard."""
     missing: tuple[Poly, ...] = ()
@@ -117,6 +120,8 @@ class Attempt:
             "copied": [plain(size) for size in self.copied],
             "allocated": [plain(size) for size in self.allocated],
         }
+        spelt = {name for size in (*self.copied, *self.allocated) for name in size.names()}
+        told["meant"] = {name: self.meant[name] for name in sorted(spelt & self.meant.keys())}
         return {**told, "names": {name: called(name) for name in sorted(_names(told))}}
 
     def theorems(self) -> list[Json]:

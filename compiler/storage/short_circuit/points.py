@@ -121,6 +121,8 @@ class Shortcut:
         self.terms = Terms(self.now)
         self.assumptions = Assumptions(self.now, self.terms, given, budget)
         self.attempts: list[Attempt] = []
+        self.meant: dict[str, Name] = {}
+        """The names that amounts spell so."""
         self.numbers = numbers or count()
         self.forced = forced
         self.tried = 0
@@ -285,8 +287,9 @@ class Shortcut:
         """Return a number of elements in bytes, in the function's sizes if possible."""
         normal = self.terms.normal(count)
         plain = count if any(name in self.terms.atoms for name in normal.names()) else normal
-        spelt = {name: Poly.var(self.now.spell.number(name)) for name in sorted(plain.names())}
-        return plain.subst(spelt) * BYTES[prim]
+        spelt = {name: self.now.spell.number(name) for name in sorted(plain.names())}
+        self.meant |= {said: name for name, said in spelt.items()}
+        return plain.subst({name: Poly.var(said) for name, said in spelt.items()}) * BYTES[prim]
 
     def _amount(self, sizes: tuple[Poly, ...]) -> str:
         """Format numbers of bytes, such as `4*n*m B`."""
@@ -394,14 +397,8 @@ class Shortcut:
 
     def _attempt(self, point: CircuitPoint, target: ir.MemBind | None) -> Attempt:
         kind = self.now.array(self._reshaped(point.source))
-        attempt = Attempt(
-            next(self.numbers),
-            point.rule,
-            point.source,
-            point.destination,
-            point.item.stm.prov,
-            target,
-        )
+        what = point.source, point.destination, point.item.stm.prov
+        attempt = Attempt(next(self.numbers), point.rule, *what, target)
         attempt.copied = (self._bytes(kind.prim, Poly.product(kind.shape)),)
         self.attempts.append(attempt)
         return attempt

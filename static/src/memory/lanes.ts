@@ -106,10 +106,10 @@ export function drawLanes(
     y += HEAD + Math.max(1, rows.length) * (BAR + 2) + GAP;
   }
   const bottom = y;
-  const height = bottom + HEAD + CHART + 18;
+  const top = bottom + HEAD + 6; // the words above it stand clear of its highest line
+  const height = top + CHART + 18;
   const id = `hatch-${++drawings}`;
   const live = fun.live ?? [];
-  const top = bottom + HEAD;
   const level = (amount: number): number => top + CHART - (most ? (amount / most) * CHART : 0);
   const svg = s(
     "svg",

@@ -23,7 +23,11 @@ interface Of {
 export class Lanes {
   readonly element = h("div", { class: "lanes-view" });
   readonly fresh: Fresh;
-  private readonly tools = h("div", { class: "segmented", role: "group", "aria-label": "How lifetimes are shown" });
+  private readonly tools = h("div", {
+    class: "segmented others-at-hand",
+    role: "group",
+    "aria-label": "How lifetimes are shown",
+  });
   private readonly typed: ChosenValues;
   /** Values chosen by the user, and those that the server proposed for other names. */
   private values: Record<string, number> = {};

@@ -41,7 +41,11 @@ export class MemoryPane extends AskingPane {
   private readonly array = h("select", { "aria-label": "Array" });
   private readonly sizes = new SymbolFields();
   private readonly picture = h("div", { class: "picture" });
-  private readonly modes = h("div", { class: "segmented first", role: "group", "aria-label": "What is drawn" });
+  private readonly modes = h("div", {
+    class: "segmented first others-at-hand",
+    role: "group",
+    "aria-label": "What is drawn",
+  });
   private readonly one = h("div", {});
   private readonly lanes: Lanes;
   private readonly sharing: Sharing;

@@ -52,18 +52,22 @@ function viewsOf({ prim, shape }: Source): View[] {
   return ["table", ...(prim === "bool" ? [] : ["histogram" as const]), "text"];
 }
 
-function looked(text: string, source: Source | null, key: string, looks: Looks): HTMLElement[] {
+/** An array that is here, in the ways that its type has. */
+export const viewsIn = (source: Source): HTMLElement =>
+  h("div", { class: "values" }, ...looked(null, source, "", new Map()));
+
+function looked(text: string | null, source: Source | null, key: string, looks: Looks): HTMLElement[] {
   const shown = h("div", { class: "value-view" });
   if (!source?.shape.length) {
     replace(shown, h("pre", { class: "value" }, text));
     return [shown];
   }
-  const views = viewsOf(source);
+  const views = viewsOf(source).filter((view) => text !== null || view !== "text");
   const look = looks.get(key) ?? { row: 0 };
   looks.set(key, look);
   const show = (view: View): void => {
     for (const button of bar.children) button.setAttribute("aria-pressed", String(button.textContent === view));
-    replace(shown, viewed(view, text, source, look));
+    replace(shown, viewed(view, text ?? "", source, look));
   };
   const bar = h(
     "div",
@@ -81,7 +85,7 @@ function looked(text: string, source: Source | null, key: string, looks: Looks):
       ),
     ),
   );
-  show(look.view ?? (text.length <= SHORT && views[0] !== "image" ? "text" : views[0]!));
+  show(look.view ?? (text !== null && text.length <= SHORT && views[0] !== "image" ? "text" : views[0]!));
   return [bar, shown];
 }
 

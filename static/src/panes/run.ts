@@ -131,7 +131,7 @@ export class RunPane {
       ({ target }) => target !== this.brief && (target as Element).matches(":focus-visible") && events.used(),
     );
     this.element.addEventListener("click", () => events.used());
-    this.brief.addEventListener("click", () => this.entry.focus());
+    this.brief.addEventListener("click", () => this.entry.focus({ preventScroll: true }));
     this.empty();
   }
 
@@ -223,7 +223,9 @@ export class RunPane {
   async run(): Promise<void> {
     this.again = () => this.run();
     let [request, text]: [Run, Text] = [{}, this.model.now];
-    const answer = await this.work("Running…", (signal, queued) => {
+    const answer = await this.work("Running…", async (signal, queued) => {
+      const unsent = await this.unsent();
+      if (unsent) return unsent;
       [request, text] = [this.request(), this.model.now];
       return client.run("run", { ...text, ...request }, signal, queued);
     });
@@ -233,10 +235,23 @@ export class RunPane {
     announce(answer.ok ? `Result after ${milliseconds(answer.ms)}.` : answer.error.message);
   }
 
+  /** Why files of the inputs are not with the server, once all are sent that can be; or nothing. */
+  private async unsent(): Promise<Failure | null> {
+    try {
+      await this.inputs.sent(this.settings);
+      return null;
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      return { ok: false, error: { kind: "usage", message, hint: "", span: null } };
+    }
+  }
+
   private async checkStages(): Promise<void> {
     this.again = () => this.checkStages();
     let text = this.model.now;
-    const answer = await this.work("Running every stage…", (signal, queued) => {
+    const answer = await this.work("Running every stage…", async (signal, queued) => {
+      const unsent = await this.unsent();
+      if (unsent) return unsent;
       text = this.model.now;
       const { backend: _, runs: __, ...request } = this.request();
       return client.run("validity", { ...text, ...request }, signal, queued);

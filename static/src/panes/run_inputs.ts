@@ -6,7 +6,10 @@ import { dimsOf, parameterOf, propose, type Parameter } from "../input_types";
 import { block, dataSets, firstOf, isCount, sizesFrom, splitValues, type DataSet } from "../inputs";
 import type { Model } from "../model";
 import { Keyed, NumberField } from "../number_field";
-import { ACCEPTED, textOf } from "../values/upload";
+import { Sending } from "../values/sending";
+import { ACCEPTED, LONG, readFile } from "../values/upload";
+import type { Values } from "../values/values";
+import { viewsIn } from "./result";
 import type { Entry, Run } from "../kept";
 
 /** The user's choices; everything else follows the program. */
@@ -27,7 +30,8 @@ const DISTRIBUTIONS: [NonNullable<Run["distribution"]>, string][] = [
   ["equal", "all equal"],
   ["borders", "borders: least, largest, 0, inf, NaN"],
 ];
-const LONG = 20_000; // characters of a value that is not put into a field
+const UPLOADED = "\x02"; // stands in a text for a value that was sent
+const FIRST = 6; // elements of such a value that are told
 const KEPT = 4000; // characters of inputs that are kept with a program
 
 /** Inputs that an example or a link comes with: values, or types with sizes to make values of. */
@@ -46,6 +50,8 @@ export class RunInputs {
   private drawn = 0;
   /** Contents of files that are too long for a field, until the page is left. */
   private readonly files = new Map<string, { name: string; text: string }>();
+  /** Arrays from files, which the server has, or is sent. */
+  private readonly sendings = new Map<string, Sending>();
   private sets: DataSet[] = [];
   /**
    * True if the fields are of an earlier text; `early`: text typed into them meanwhile, meant for
@@ -90,20 +96,39 @@ export class RunInputs {
   }
 
   /** The inputs that the fields show, as a part of a request. */
-  request({ typed, seed, distribution }: InputSettings): Pick<Run, "input" | "sizes" | "seed" | "distribution"> {
-    if (typed)
-      return { input: this.parameters.map((one, k) => this.files.get(keyOf(one))?.text ?? this.texts[k]!).join("\n") };
+  request({
+    typed,
+    seed,
+    distribution,
+  }: InputSettings): Pick<Run, "input" | "uploads" | "sizes" | "seed" | "distribution"> {
+    if (typed) {
+      const keys = this.parameters.map(keyOf);
+      const value = (key: string, k: number): string =>
+        this.sendings.has(key) ? UPLOADED : (this.files.get(key)?.text ?? this.texts[k]!);
+      const uploads = keys.flatMap((key) => this.sendings.get(key)?.sent ?? []);
+      return { input: keys.map(value).join("\n"), ...(uploads.length ? { uploads } : {}) };
+    }
     return { sizes: this.sizes, seed, ...(distribution && distribution !== "uniform" ? { distribution } : {}) };
   }
 
   /** Describe the typed values that are missing; "" for none. */
   lacking({ typed }: InputSettings): string {
     const names = this.parameters
-      .filter((one, k) => !this.texts[k]!.trim() && !this.files.has(keyOf(one)) && one.leaves?.length !== 0)
+      .filter((one, k) => !this.texts[k]!.trim() && !this.isFromFile(keyOf(one)) && one.leaves?.length !== 0)
       .map(({ name }) => `\`${name}\``);
     return typed && names.length
       ? `${names.join(", ")} ${names.length === 1 ? "has" : "have"} no value: type one, or choose random.`
       : "";
+  }
+
+  private isFromFile(key: string): boolean {
+    return this.files.has(key) || this.sendings.has(key);
+  }
+
+  /** Once the server has all that a run reads. Throws, in words, why it does not. */
+  async sent({ typed }: InputSettings): Promise<void> {
+    if (!typed) return;
+    for (const one of this.parameters) await this.sendings.get(keyOf(one))?.send();
   }
 
   /** Everything that is shown, as if it had been typed: for links. */
@@ -169,9 +194,11 @@ export class RunInputs {
       const key = keyOf(this.parameters[k]!);
       file.onchange = () => void this.read(file, k, settings);
       const long = this.files.get(key);
-      field.hidden = long !== undefined;
-      loaded.hidden = !long;
-      if (long)
+      const sending = this.sendings.get(key);
+      field.hidden = this.isFromFile(key);
+      loaded.hidden = !long && !sending;
+      if (sending) this.drawSending(loaded, sending, key, settings);
+      else if (long)
         replace(
           loaded,
           `${long.name}, ${bytes(long.text.length)} as text, until this page is left. `,
@@ -205,7 +232,7 @@ export class RunInputs {
       if (!chosen) return;
       for (const one of this.parameters) {
         delete settings.inputs[keyOf(one)];
-        this.files.delete(keyOf(one));
+        this.forget(keyOf(one));
       }
       const texts = propose(this.parameters, [], splitValues(chosen.input));
       for (const [k, one] of this.parameters.entries()) settings.inputs[keyOf(one)] = this.texts[k] = texts[k]!;
@@ -233,10 +260,11 @@ export class RunInputs {
     if (!file) return;
     this.problem.textContent = "";
     try {
-      const text = await textOf(file, one.leaves?.length === 1 ? one.leaves[0]! : null);
-      if (text.length > LONG) this.files.set(keyOf(one), { name: file.name, text });
-      else settings.inputs[keyOf(one)] = this.texts[k] = text;
-      if (text.length <= LONG) this.files.delete(keyOf(one));
+      const read = await readFile(file, one.leaves?.length === 1 ? one.leaves[0]! : null);
+      this.forget(keyOf(one));
+      if (typeof read !== "string") this.send(file.name, read, keyOf(one), settings);
+      else if (read.length > LONG) this.files.set(keyOf(one), { name: file.name, text: read });
+      else settings.inputs[keyOf(one)] = this.texts[k] = read;
     } catch (error) {
       this.problem.textContent = error instanceof Error ? error.message : String(error);
     }
@@ -244,8 +272,53 @@ export class RunInputs {
     this.changed();
   }
 
-  private drop(key: string, settings: InputSettings): void {
+  /** Send an array to the server: what is typed meanwhile, or was before, stays. */
+  private send(name: string, values: Values, key: string, settings: InputSettings): void {
+    const sending: Sending = new Sending(name, values, values.binary, () => {
+      if (this.sendings.get(key) === sending) this.values(settings);
+    });
+    this.sendings.set(key, sending);
+    void sending.send().catch(() => undefined); // it is told beside the field
+  }
+
+  /** What was read of a file, how much of it is sent, and what it looks like. */
+  private drawSending(place: HTMLElement, sending: Sending, key: string, settings: InputSettings): void {
+    const { name, values, data, part, isThere, problem } = sending;
+    const { prim, shape, size } = values;
+    const type = `${shape.map((one) => `[${one}]`).join("")}${prim}`;
+    const first = Array.from({ length: Math.min(FIRST, size) }, (_, k) => values.text(k)).join(", ");
+    const state =
+      problem || (isThere ? "the server has it, until this page is left" : `${Math.floor(100 * part)} % sent`);
+    const button = (words: string, onclick: () => void): HTMLElement => h("button", { class: "link", onclick }, words);
+    if (place.dataset.of !== name) {
+      const source = {
+        prim,
+        shape,
+        part: (cuts?: Parameters<Values["cut"]>[0]) => Promise.resolve(cuts ? values.cut(cuts) : values),
+      };
+      const shown = h("details", { class: "read" }, h("summary", {}, "What was read"), viewsIn(source));
+      replace(place, h("span", {}), shown);
+      place.dataset.of = name;
+    }
+    replace(
+      place.firstElementChild!,
+      `${name}: `,
+      h("code", {}, type),
+      `, ${bytes(data.size)}: ${first}${size > FIRST ? ", …" : ""}; ${state}. `,
+      problem ? button("Try again", () => void sending.send().catch(() => undefined)) : "",
+      " ",
+      button("Take it out", () => this.drop(key, settings)),
+    );
+  }
+
+  private forget(key: string): void {
     this.files.delete(key);
+    this.sendings.get(key)?.drop();
+    this.sendings.delete(key);
+  }
+
+  private drop(key: string, settings: InputSettings): void {
+    this.forget(key);
     this.values(settings);
     this.changed();
   }

@@ -20,7 +20,7 @@ import { inWords, since, type Since } from "../since";
 import { save } from "../storage";
 import { fileOf, hueAt, linesFor, placeName } from "../spans";
 import { tracedValues } from "../traced";
-import { choices, paneMenu } from "../menus";
+import { choices, paneMenu, stageName } from "../menus";
 import { taking } from "../take";
 import type { Line } from "../types";
 import { readOnly, shared } from "../view";
@@ -61,7 +61,8 @@ export class StagePane {
   private opening: "stage" | "comparison" | "" = "";
   private language = new Compartment();
   private numbers = new Compartment();
-  private readonly select = h("select", { "aria-label": "Stage", class: "stage-select" });
+  private readonly select = h("select", { "aria-label": "Stage", class: "stage-select at-hand" });
+  private readonly name = stageName(this.select);
   private readonly against = h("select", { "aria-label": "Compare with", class: "against-select" });
   private readonly note = h("p", { class: "pane-note" });
   private readonly flow: FlowBar;
@@ -137,7 +138,7 @@ export class StagePane {
         "header",
         { class: "pane-head" },
         grip,
-        this.select,
+        this.name,
         h(
           "span",
           { class: "pane-tools" },
@@ -435,6 +436,7 @@ export class StagePane {
     this.select.value = this.stage;
     this.against.value = this.compare;
     const title = this.model.info(this.stage)?.title ?? this.stage;
+    this.name.firstElementChild!.textContent = title;
     this.element.dataset.shows = this.stage;
     const number = Number(this.id.slice("stage-".length)); // two panes may show the same stage
     this.element.setAttribute(

@@ -2,7 +2,9 @@
 import { bytes } from "../dom";
 import type { Leaf } from "../input_types";
 import { table } from "./csv";
-import { toText, typed, Values, valuesIn } from "./values";
+import { onlyIn, toText, typed, Values, valuesIn } from "./values";
+
+type Cells = Uint8Array | Int32Array | Uint32Array | Float32Array | Float64Array;
 
 export const ACCEPTED = ".npy,.csv,.tsv,.txt,.in,.out,.bin,.dat,image/*";
 const DTYPES: Record<string, string> = {
@@ -19,33 +21,56 @@ const DTYPES: Record<string, string> = {
   f8: "f64",
   b1: "bool",
 };
-const MOST_PIXELS = 400_000;
+const MOST_PIXELS = 16_000_000;
+const MOST_HEAD = 1 << 16; // of what stands before the elements
 
-/** The text of a file's values, where a parameter takes `leaf`; null where nothing is known of what it takes. */
-export async function textOf(file: File, leaf: Leaf | null): Promise<string> {
-  const most = longest();
-  // Text is nearly as long as what it is made of, or longer: such a file need not be read.
-  if (file.size > 2 * most && !file.type.startsWith("image/"))
-    throw new Error(`${file.name} has ${bytes(file.size)}; at most ${bytes(most)} of text are taken.`);
-  const text = await read(file, leaf).catch((error: unknown) => {
+/** Characters of a value that goes into a field. */
+export const LONG = 20_000;
+/** Elements of an array that may be so short as text. */
+const FEW = LONG / 2;
+
+/**
+ * What a file holds, where a parameter takes `leaf` (null where nothing is known of what it takes): the text of its
+ * values, or an array that is sent as it is.
+ */
+export async function readFile(file: File, leaf: Leaf | null): Promise<string | Values> {
+  const [most, mega] = [longest("input", 5_000_000), longest("upload", 256)];
+  const large = file.size > 1024 * 1024 * mega + MOST_HEAD;
+  if (large && file.size > 2 * most)
+    throw new Error(`${file.name} has ${bytes(file.size)}; at most ${mega} MB are taken.`);
+  const read = await contentOf(file, leaf).catch((error: unknown) => {
     throw error instanceof RangeError ? new Error(`${file.name} ends before its end, or is damaged.`) : error;
   });
+  if (typeof read !== "string") {
+    const text = read.size <= FEW || !mega ? toText(read, true) : null;
+    if (text === null || (mega && text.length > LONG)) return read;
+    return inText(file, text, most);
+  }
+  return inText(file, read, most);
+}
+
+function inText(file: File, text: string, most: number): string {
   if (text.length > most)
     throw new Error(`${file.name} is ${bytes(text.length)} as text; at most ${bytes(most)} are taken.`);
   return text;
 }
 
-/** Characters that the server takes as the inputs of a run. */
-const longest = (): number =>
-  Number(document.querySelector<HTMLMetaElement>("meta[name='longest-input']")?.content ?? 5_000_000);
+/** What the server takes of a kind: characters as `input`, megabytes as `upload`. */
+const longest = (kind: string, otherwise: number): number =>
+  Number(document.querySelector<HTMLMetaElement>(`meta[name='longest-${kind}']`)?.content ?? otherwise);
 
-async function read(file: File, leaf: Leaf | null): Promise<string> {
+async function contentOf(file: File, leaf: Leaf | null): Promise<string | Values> {
   if (!file.size) throw new Error(`${file.name} is empty.`);
-  if (file.type.startsWith("image/")) return toText(await picture(file, leaf), true);
+  if (file.type.startsWith("image/")) return picture(file, leaf);
   const data = await file.arrayBuffer();
   const start = new Uint8Array(data, 0, Math.min(6, data.byteLength));
-  if (start[0] === 0x93 && String.fromCharCode(...start.subarray(1)) === "NUMPY")
-    return toText(fitting(npy(data), leaf), true);
+  if (start[0] === 0x93 && String.fromCharCode(...start.subarray(1)) === "NUMPY") return fitting(npy(data), leaf);
+  const one = leaf && onlyIn(data);
+  if (one) return fitting(one, leaf);
+  const most = longest("input", 5_000_000);
+  // Text is nearly as long as what it is made of, or longer: such a file need not be read.
+  if (file.size > 2 * most)
+    throw new Error(`${file.name} has ${bytes(file.size)}; at most ${bytes(most)} of text are taken.`);
   const text = valuesIn(data)?.trim();
   if (text === undefined)
     throw new Error(`${file.name} is no text, no .npy file, no picture and not in Futhark's binary format.`);
@@ -88,16 +113,7 @@ function npy(data: ArrayBuffer): Values {
     );
   const { values } = typed(prim, shape, data, start + length);
   if (!/'fortran_order':\s*True/.test(header) || shape.length < 2) return values;
-  const strides = shape.map((_, k) => shape.slice(0, k).reduce((product, size) => product * size, 1));
-  const at = Array.from({ length: values.size }, (_, k) => {
-    let [rest, place] = [k, 0];
-    for (let d = shape.length - 1; d >= 0; d -= 1) {
-      place += (rest % shape[d]!) * strides[d]!;
-      rest = Math.floor(rest / shape[d]!);
-    }
-    return place;
-  });
-  return values.chosen(shape, at);
+  return values.byRows();
 }
 
 /** A picture's pixels, as the parameter takes them: three or four channels, packed, or grey. */
@@ -112,28 +128,28 @@ async function picture(file: File, leaf: Leaf | null): Promise<Values> {
   const context = new OffscreenCanvas(width, height).getContext("2d")!;
   context.drawImage(image, 0, 0);
   const { data } = context.getImageData(0, 0, width, height);
-  const every = <T>(of: (at: number) => T): T[] => Array.from({ length: width * height }, (_, k) => of(4 * k));
-  const grey = (at: number) => 0.299 * data[at]! + 0.587 * data[at + 1]! + 0.114 * data[at + 2]!;
+  const count = width * height;
+  /** An array of so many cells for each pixel; `of`: what is put into the k-th one. */
+  const filled = <T extends Cells>(cells: T, shape: number[], of: (k: number) => number): Values => {
+    for (let k = 0; k < cells.length; k += 1) cells[k] = of(k);
+    return new Values(prim, shape, cells);
+  };
+  const grey = (k: number) => 0.299 * data[4 * k]! + 0.587 * data[4 * k + 1]! + 0.114 * data[4 * k + 2]!;
   if (prim === "u8" && dims.length === 3) {
     const channels = dims[2] === "4" ? 4 : 3;
-    return new Values(prim, [height, width, channels], every((at) => [...data.subarray(at, at + channels)]).flat());
+    const cells = new Uint8Array(channels * count);
+    return filled(cells, [height, width, channels], (k) => data[4 * Math.floor(k / channels) + (k % channels)]!);
   }
-  if (dims.length === 2 && (prim === "u32" || prim === "i32")) {
-    const packed = every((at) => (data[at + 3]! << 24) | (data[at]! << 16) | (data[at + 1]! << 8) | data[at + 2]!);
-    return new Values(prim, [height, width], prim === "u32" ? packed.map((one) => one >>> 0) : packed);
+  const packed = (k: number) =>
+    (data[4 * k + 3]! << 24) | (data[4 * k]! << 16) | (data[4 * k + 1]! << 8) | data[4 * k + 2]!;
+  const shape = [height, width];
+  if (dims.length === 2) {
+    if (prim === "u32") return filled(new Uint32Array(count), shape, packed);
+    if (prim === "i32") return filled(new Int32Array(count), shape, packed);
+    if (prim === "u8") return filled(new Uint8Array(count), shape, (k) => Math.round(grey(k)));
+    if (prim === "f32") return filled(new Float32Array(count), shape, (k) => grey(k) / 255);
+    if (prim === "f64") return filled(new Float64Array(count), shape, (k) => grey(k) / 255);
   }
-  if (dims.length === 2 && prim === "u8")
-    return new Values(
-      prim,
-      [height, width],
-      every((at) => Math.round(grey(at))),
-    );
-  if (dims.length === 2 && prim.startsWith("f"))
-    return new Values(
-      prim,
-      [height, width],
-      every((at) => (prim === "f32" ? Math.fround(grey(at) / 255) : grey(at) / 255)),
-    );
   throw new Error(
     "A picture is an array [h][w][3]u8, [h][w][4]u8, [h][w]u32, [h][w]i32, [h][w]u8, [h][w]f32 or [h][w]f64.",
   );

@@ -30,6 +30,7 @@ const MAKERS: Record<string, Maker> = {
 /** Bits of the fraction, and the least exponent. */
 const FLOATS: Record<string, [number, number]> = { f16: [10, -14], f32: [23, -126] };
 const HEAD = 7;
+const BINARY = 0x62;
 
 export const elements = (shape: readonly number[]): number => shape.reduce((product, size) => product * size, 1);
 
@@ -68,6 +69,35 @@ export class Values {
   compare(a: number, b: number): number {
     const [x, y] = [this.cells[a]!, this.cells[b]!];
     return x < y ? -1 : x > y ? 1 : 0;
+  }
+
+  /** The value in Futhark's binary format. */
+  get binary(): Blob {
+    const head = new DataView(new ArrayBuffer(HEAD + 8 * this.shape.length));
+    const name = this.prim.padStart(4);
+    const bytes = [BINARY, 2, this.shape.length, ...Array.from(name, (one) => one.charCodeAt(0))];
+    for (const [k, byte] of bytes.entries()) head.setUint8(k, byte);
+    for (const [k, size] of this.shape.entries()) head.setBigUint64(HEAD + 8 * k, BigInt(size), true);
+    return new Blob([head.buffer, cellsOf(this.prim, this.cells).buffer as ArrayBuffer]);
+  }
+
+  /** The same elements where those of a column lie beside each other, put in order of rows. */
+  byRows(): Values {
+    const { shape, size } = this;
+    const strides = shape.map((_, k) => elements(shape.slice(0, k)));
+    const made = Array.isArray(this.cells) ? [...this.cells] : (this.cells as Cells).slice();
+    const place = shape.map(() => 0);
+    let at = 0;
+    for (let k = 0; k < size; k += 1) {
+      made[k] = this.cells[at]!;
+      for (let d = shape.length - 1; d >= 0; d -= 1) {
+        at += strides[d]!;
+        if (++place[d]! < shape[d]!) break;
+        at -= strides[d]! * shape[d]!;
+        place[d] = 0;
+      }
+    }
+    return new Values(this.prim, shape, made);
   }
 
   /** Those between two places in steps, for each dimension. */
@@ -118,6 +148,25 @@ function decimal(value: number, prim: string): string {
     }
   }
   return Number.isInteger(shown) && Math.abs(shown) < 1e16 ? shown.toFixed(1) : String(shown);
+}
+
+/** Cells as the binary format has them. */
+function cellsOf(prim: string, cells: ArrayLike<number | bigint>): Cells {
+  if (prim === "f16") return Uint16Array.from(cells as ArrayLike<number>, halfOf);
+  const maker = MAKERS[prim]!;
+  if (cells instanceof maker) return cells;
+  return (maker as unknown as { from(of: ArrayLike<number | bigint>): Cells }).from(cells);
+}
+
+/** The bits of a number that is an f16. */
+function halfOf(value: number): number {
+  if (Number.isNaN(value)) return 0x7e00;
+  const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
+  const size = Math.abs(value);
+  if (size === Infinity) return sign | 0x7c00;
+  if (size < 2 ** -14) return sign | Math.round(size * 2 ** 24);
+  const exponent = Math.floor(Math.log2(size));
+  return sign | (((exponent + 15) << 10) + Math.round((size / 2 ** exponent - 1) * 1024));
 }
 
 function half(bits: number): number {
@@ -172,7 +221,13 @@ const until = (bytes: Uint8Array, byte: number, at: number): number => {
   return found < 0 ? bytes.length : found;
 };
 
-const BINARY = 0x62;
+/** What a file holds that is one value in the binary format; null for all else. */
+export function onlyIn(data: ArrayBuffer): Values | null {
+  const [first, version] = new Uint8Array(data, 0, Math.min(2, data.byteLength));
+  if (first !== BINARY || version !== 2) return null;
+  const { values, end } = oneIn(data, 0);
+  return end === data.byteLength ? values : null;
+}
 
 function oneIn(data: ArrayBuffer, at: number): { values: Values; end: number } {
   const view = new DataView(data);
