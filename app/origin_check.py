@@ -32,7 +32,7 @@ INTERPRETED = frozenset({"flow", "listing", "validity"})
 FORMS = frozenset({"links.forget"})
 """Routes for forms of pages without JavaScript: no other site's page knows the key in them."""
 PIECES = frozenset({"uploads.add", "uploads.forget"})
-"""What is no JSON, by methods for which a browser asks first, as for JSON."""
+"""Routes that take no JSON, by methods for which a browser asks first, as for JSON."""
 PORTS = {"http": 80, "https": 443}
 
 

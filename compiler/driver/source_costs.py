@@ -87,7 +87,7 @@ def _sizes(asked: CostsRequest, entry: str) -> dict[str, int]:
 
 
 def _possible(work: Compilation, sizes: Mapping[str, int]) -> PossibleValues:
-    """What whole numbers can be for these sizes, before and after the attempts."""
+    """Find the values of whole numbers for these sizes, before and after the attempts."""
     before, after = work.result("funmem").prog, work.result("shortcircuit").prog
     called = work.names().called
     known = {

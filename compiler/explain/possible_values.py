@@ -1,4 +1,4 @@
-"""What whole numbers of a program can be, once its sizes are chosen: by definitions and counters.
+"""Values of whole numbers of a program, once its sizes are chosen: by definitions and counters.
 
 `let q = n / b` makes `q` a number; the counter of a loop or of a kernel takes each value below its
 bound. What depends on data is not known, and neither is what takes too many cases to look at.
@@ -66,7 +66,7 @@ class PossibleValues:
         return (min(found), max(found)) if found else (0, 0)
 
     def at_start(self, name: Name) -> int | None:
-        """What it is in the first round of all loops; None where that is not known."""
+        """Return its value in the first round of all loops; None if that is not known."""
         known = dict(self._known)
         try:
             for one in self._order({name}, known):
