@@ -43,7 +43,7 @@ export function costsAt(costs: readonly SourceCost[], place: Span): SourceCost[]
   return [...inside, ...around];
 }
 
-/** Whether it is about an array that another part of its place makes. */
+/** True if it is about an array that another part of its place makes. */
 function isOther({ src, made = [] }: SourceCost, place: Span): boolean {
   const parts = made.filter((part) => src.slice(0, 1).some((span) => contains(span, part)));
   return parts.length > 0 && !parts.some((part) => contains(part, place) || contains(place, part));

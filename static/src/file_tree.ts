@@ -28,7 +28,7 @@ export function treeOf(paths: readonly string[]): Folder {
   return top;
 }
 
-/** What a tree shows of the program when it is opened. */
+/** The part of a program that a tree shows when it is opened. */
 export interface Shown {
   paths: readonly string[];
   open: string;
@@ -63,7 +63,7 @@ export class FileTree {
     );
   }
 
-  /** What is in a folder. It is open if it holds the open file, if it is at the top, or if one is looked for. */
+  /** The content of a folder. It is open if it holds the open file, if it is at the top, or if one is looked for. */
   private folder({ folders, files }: Folder, at: string, all: boolean): HTMLElement {
     return h(
       "ul",

@@ -212,7 +212,7 @@ export function candidates(texts: ReadonlyMap<string, string>): string[] {
 /** A name with what cannot be seen, or turns the direction, made visible. */
 export const visible = (text: string): string => text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "\ufffd");
 
-/** Whether a text has an entry point, as far as its lines tell. */
+/** True if a text has an entry point, as far as its lines tell. */
 export const hasEntry = (text: string): boolean =>
   /^\s*(?:#\[[^\]]*\]\s*)*(?:entry\s|(?:def|let)\s+main\b)/m.test(text);
 

@@ -281,7 +281,7 @@ export class RunInputs {
     void sending.send().catch(() => undefined); // it is told beside the field
   }
 
-  /** What was read of a file, how much of it is sent, and what it looks like. */
+  /** The value that was read of a file, how much of it is sent, and its picture. */
   private drawSending(place: HTMLElement, sending: Sending, key: string, settings: InputSettings): void {
     const { name, values, data, part, isThere, problem } = sending;
     const { prim, shape, size } = values;

@@ -23,7 +23,7 @@ export class Sending {
     private readonly told: () => void,
   ) {}
 
-  /** How much of it is there, from 0 to 1. */
+  /** The part of it that is there, from 0 to 1. */
   get part(): number {
     return this.have / this.data.size;
   }

@@ -55,7 +55,7 @@ function inText(file: File, text: string, most: number): string {
   return text;
 }
 
-/** What the server takes of a kind: characters as `input`, megabytes as `upload`. */
+/** The most that the server takes of a kind: characters as `input`, megabytes as `upload`. */
 const longest = (kind: string, otherwise: number): number =>
   Number(document.querySelector<HTMLMetaElement>(`meta[name='longest-${kind}']`)?.content ?? otherwise);
 

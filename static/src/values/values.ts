@@ -221,7 +221,7 @@ const until = (bytes: Uint8Array, byte: number, at: number): number => {
   return found < 0 ? bytes.length : found;
 };
 
-/** What a file holds that is one value in the binary format; null for all else. */
+/** The content of a file that is one value in the binary format; null for all else. */
 export function onlyIn(data: ArrayBuffer): Values | null {
   const [first, version] = new Uint8Array(data, 0, Math.min(2, data.byteLength));
   if (first !== BINARY || version !== 2) return null;
