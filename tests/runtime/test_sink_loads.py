@@ -119,7 +119,8 @@ def test_what_is_loaded_in_a_branch_is_told(name: str) -> None:
 def test_choices_without_loads_stay_choices() -> None:
     code = text(
         "entry main [n] (xs: [n]i32) (ys: [n]i32) = map3 (\\i x y ->"
-        " let z = if i % 64 < 32 then y else x in z + (if x < 3 then x else 4)) (iota n) xs ys"
+        " let z = if i % 64 < 32 then y else x in z + (if x < 3 then x else 4)) (iota n) xs ys",
+        "kernels/wide",
     )
     assert len(re.findall(r"^ +if \(.*32", code, re.MULTILINE)) == 1
     assert re.search(r"< 3 \? ", code)
