@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 import time
@@ -332,6 +333,8 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="rows that are there as well")
     parser.add_argument("--minutes", type=float, default=1e6, help="begin no row after this time")
     asked = parser.parse_args()
+    if asked.suite and not shutil.which("futhark"):
+        parser.error("There is no `futhark` on the PATH, beside which the suite's programs run.")
     with tempfile.TemporaryDirectory(prefix="peers-") as name:
         with_deep_stack(lambda: work(asked, Path(name)))
 
