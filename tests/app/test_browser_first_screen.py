@@ -38,6 +38,9 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
 
 def test_few_controls_are_seen_and_the_others_where_the_pointer_or_the_focus_is(page: Page) -> None:
     expect(page.locator("#panel-memory svg.lanes").first).to_be_visible()
+    expect(page.locator(".answer")).to_contain_text("on an H200")
+    expect(page.locator(".answer")).to_contain_text("3 times")
+    page.wait_for_load_state("networkidle")
     page.mouse.move(1, 1)
     all_of_them: list[tuple[str, bool]] = page.evaluate(CONTROLS)
     seen = [name for name, is_seen in all_of_them if is_seen]
