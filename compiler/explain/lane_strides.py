@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 
+from compiler.algebra.divide import exact
 from compiler.algebra.poly import Poly
 from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
@@ -88,19 +89,23 @@ class _Neighbours:
                 self.access(place, at)
                 # Lanes that read the same cell have the same number.
                 self.set(name, ZERO if self.of(at) == ZERO else None)
-            case k.Loads(names, at=at):
-                self.access(place, at)
+            case k.Loads(names, at=at) as stm:
+                self.access(place, at, stm.number)
                 for name in names:
                     self.set(name, ZERO if self.of(at) == ZERO else None)
-            case imp.Store(at=at) | k.Stores(at=at) | k.Atomic(at=at):
+            case k.Stores(at=at) as stm:
+                self.access(place, at, stm.number)
+            case imp.Store(at=at) | k.Atomic(at=at):
                 self.access(place, at)
             case k.Exchange(name, at=at):
                 self.access(place, at)
                 self.set(name, None)
 
-    def access(self, place: Place, at: ir.SE) -> None:
-        """Record the stride of an access."""
+    def access(self, place: Place, at: ir.SE, number: int = 1) -> None:
+        """Record the stride of an access, in elements or in `number` of them at once."""
         more = self.of(at)
+        if more is not None and number > 1:
+            more = exact(more, Poly.const(number))
         if more is not None and place.lines:
             self.found[place.lines[0]] = Apart(more.subst(self.means), self.marked(at))
 

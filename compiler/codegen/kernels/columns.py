@@ -42,7 +42,7 @@ LANES, TILES = "columns_0", "tiles_0"
 """Columns of a thread block, and blocks across all columns."""
 LEAST = 16
 """Minimum rows of a thread where several blocks share a column."""
-LANE, GROUP, COLUMNS = (f"{OWN}{name}" for name in ("lane", "group", "columns"))
+LANE, GROUP, COLUMNS, MINE = (f"{OWN}{name}" for name in ("lane", "group", "columns", "mine"))
 
 
 class ByColumns(NamedTuple):
@@ -103,7 +103,7 @@ class ByColumns(NamedTuple):
         turn = point(self.kernel.body + steps)
         start = add(i64(low), i64(GROUP))
         going = k.Stride(row, "i64", start, i64(high), "+", groups, (turn,), prov)
-        mine, next_ = i64(THREAD), add(i64(THREAD), mul(i64(STEP), i64(LANES)))
+        mine, next_ = i64(MINE), add(i64(MINE), mul(i64(STEP), i64(LANES)))
         joins = tuple(
             combine(fold, fold.op.lhs, [imp.Cell(own(n, "all"), next_) for n in fold.op.lhs], prov)
             for fold in folds
@@ -120,6 +120,7 @@ class ByColumns(NamedTuple):
             k.Indices((*outer, (COLUMNS, i64(TILES))), i64(SEGMENT), prov),
             k.Indices(((GROUP, groups), (LANE, i64(LANES))), i64(THREAD), prov),
             imp.Define(column, "i64", add(mul(i64(COLUMNS), i64(LANES)), i64(LANE)), prov),
+            imp.Define(MINE, "i64", i64(THREAD), prov),
             imp.Define(low, "i64", mul(i64(RANGE), i64(CHUNK)), prov),
             imp.Define(high, "i64", top, prov),
             *(imp.Alloc(c, Lit(self.threads, "i64"), p, "shared", prov) for _, p, c in cells),
