@@ -182,7 +182,7 @@ def test_large_programs_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(large, "library_ms", lambda backend, path: float(len(backend)))
     slow = large.measured(tmp_path / "main.fut")
     assert slow["futhark_cuda_ms"] == 4
-    monkeypatch.setattr(table, "GOAL", 0)
+    monkeypatch.setattr(compiling, "GOAL", 0)
     machine = {"commit": "c", "date": "2026-11-26", "load": 1.0}
     folder = {"machine": machine, **large.summary({"a": slow, "b": figures["wrong.fut"]})}
     part = compiling.large_part(data({"programs": folder}))
