@@ -24,6 +24,9 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut")
 SIGNS = {"max": ("max", "Max"), "%": ("%", "mod_"), "+": ("+", "Add")}
 """How operators are written in C and CUDA, where that may not be as in the source."""
 
+SINGLE = frozenset({"kernels/wide"})
+"""Without the version in which each thread computes several points, each of them on its lines."""
+
 
 def own(line: Line) -> list[Span]:
     return [span for span in line.src if span.is_own]
@@ -52,8 +55,10 @@ def operations(node: object, in_lambda: bool = False) -> Iterator[ty.PrimOp]:
 
 
 @cache
-def compiled(source: str, target: str) -> dict[str, Sequence[Line]]:
-    work = Compilation(source, Options(target=target))
+def compiled(
+    source: str, target: str, disabled: frozenset[str] = SINGLE
+) -> dict[str, Sequence[Line]]:
+    work = Compilation(source, Options(target=target, disabled=disabled))
     return {stage.id: work.result(stage.id).text for stage in STAGES}
 
 
@@ -102,6 +107,20 @@ entry main [n] (xs: [n]f32) (ys: [n]f32): f32 =
   let zs = map2 (\\x y -> x * y) xs ys
   in reduce (+) 0 zs
 """
+
+
+def test_several_points_of_a_thread_are_lit_where_they_are_computed() -> None:
+    source = "entry main (xs: []f32) = map (\\x -> 3 * (x * x)) xs"
+    texts = compiled(source, "cuda", frozenset())
+    product, square = operations(Compilation(source).result("typed").prog.defs)
+    for operation in product, square:
+        place = known(texts, operation.span)
+        assert place is not None
+        found = lit(texts["cuda"], place)
+        words = "".join(texts["cuda"][k].text for k in found)
+        assert words.count("3.0f * (x") == 4 + 1 + 1  # several, those that are left, each alone
+        for kernel in kernels(texts["cuda"]):
+            assert not set(kernel) <= set(found)
 
 
 @pytest.mark.parametrize("target", ["c", "cuda"])
