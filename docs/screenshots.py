@@ -51,8 +51,8 @@ tab: warps
 sizes: n = 64, m = 64
 question: The sum of each column takes one pass. How many sectors are read and written?
 measure: sectors
-choices: 512, 576, 1600, 4096
-answer: 1600
+choices: 512, 536, 1600, 4096
+answer: 536
 ---
 Neighbouring lanes of a warp should find their numbers
 beside each other. In a column they lie a row apart.
@@ -64,10 +64,9 @@ entry main [n] [m] (xss: [n][m]f32): [m]f32 = map f32.sum (transpose xss)
 ```
 
 {= sectors} sectors, of which {= sectors of reads}
-are read, in {= launches} kernels: the matrix is
-turned first, by a copy that goes through squares in
-shared memory. Then each warp reads 32 numbers that
-follow each other.
+are read, in {= launches} kernels: neighbouring threads
+take neighbouring columns, and each block a range of rows.
+The second kernel adds up what the blocks have found.
 """
 FRAME = """\
 <title>Slides</title>
@@ -117,7 +116,9 @@ def without(page: Page, rule: str) -> None:
 
 
 def warps(page: Page, first: str) -> None:
-    """Open the warps, at whose top a request of 32 lanes is told in these words."""
+    """Open the warps at 64 by 64, at whose top a request of 32 lanes is told in these words."""
+    for size in "n", "m":
+        page.locator(".answer").get_by_label(size, exact=True).fill("64")
     details(page, "Warps")
     seen(page, first)
 
@@ -202,7 +203,7 @@ def lesson(page: Page) -> None:
     page.get_by_role("button", name="Edit").click()
     page.get_by_role("textbox", name="The lesson's file").fill(LESSON)
     expect(page.locator(".lesson h2")).to_have_text("Sums of columns")
-    expect(page.locator(".lesson-told")).to_contain_text("sectors: the compiler says 1,600.")
+    expect(page.locator(".lesson-told")).to_contain_text("sectors: the compiler says 536.")
     page.get_by_role("button", name="Show me").click()  # what decides was covered until now
     expect(pane(page)).to_contain_text("__global__")
     seen(page, "32 lanes fetch 4 sectors, 100 % used")
@@ -214,7 +215,7 @@ def answered(page: Page) -> None:
     page.get_by_role("radio", name="512", exact=True).check()
     page.get_by_role("button", name="Reveal").click()
     verdict = page.locator(".lesson-verdict")
-    expect(verdict).to_contain_text("1,600, not 512.")
+    expect(verdict).to_contain_text("536, not 512.")
     verdict.scroll_into_view_if_needed()
 
 

@@ -200,9 +200,9 @@ def test_a_picture_is_an_array_and_a_long_value_is_not_put_into_a_field(page: Pa
     )
     given = {"name": "red.png", "mimeType": "image/png", "buffer": bytes(drawn)}
     page.locator(".run-field input[type=file]").set_input_files(given)
-    expect(page.locator(".run-field")).to_contain_text("red.png, ")
+    expect(page.locator(".run-field")).to_contain_text("red.png: [80][120][3]u8, 28.8 kB")
     page.keyboard.press("Control+Enter")
-    expect(page.locator(".readout")).to_have_text("[0][0] = [5u8, 245u8, 235u8]")
+    expect(page.locator(".run-result .readout")).to_have_text("[0][0] = [5u8, 245u8, 235u8]")
     page.get_by_role("button", name="Take it out").click()
     expect(page.locator("#run-value-0")).to_be_visible()
 
