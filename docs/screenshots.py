@@ -118,7 +118,7 @@ def without(page: Page, rule: str) -> None:
 def warps(page: Page, first: str) -> None:
     """Open the warps at 64 by 64, at whose top a request of 32 lanes is told in these words."""
     for size in "n", "m":
-        page.locator(".answer").get_by_label(size, exact=True).fill("64")
+        page.locator(".answer-sizes").get_by_label(f"Size {size}").fill("64")
     details(page, "Warps")
     seen(page, first)
 
