@@ -169,7 +169,8 @@ export class AnswerLine {
         onclick: () => this.events.detail(cost),
       },
       h("span", { class: "answer-sign", "aria-hidden": "true" }, signOf(cost)),
-      ` ${saidOf(cost)}`,
+      " ",
+      ...quoted(saidOf(cost)),
       placed && place ? h("span", { class: "quiet" }, ` ${placeName(place)}`) : null,
     );
   }
@@ -200,6 +201,7 @@ export class AnswerLine {
       { class: "answer-fix" },
       " → ",
       ...quoted(fix.says),
+      " ",
       enable && !frozen ? this.button("Switch it on", () => this.events.enable(enable)) : null,
       way && !frozen ? this.button("Insert it", () => this.events.insert(way)) : null,
     );
