@@ -31,7 +31,7 @@ from testing.chromium import CHROMIUM, FLAGS
 
 VISITS, KEYS, ROUNDS = 7, 12, 3
 SMALL, LARGE, LONG = 50, 500, 5000
-GOALS = {"kB": 350.0, "picture": 1000.0, "error": 150.0, "stage": 200.0, "task": 50.0}
+GOALS = {"kB": 330.0, "picture": 1000.0, "error": 150.0, "stage": 200.0, "task": 50.0}
 CALM = 1500
 """Milliseconds after which a page has done what an action made it do."""
 PATIENCE = 120_000

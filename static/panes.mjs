@@ -1,4 +1,4 @@
-// Finds the page's panes: the files of src/panes that export a `pane`. The modules panes:all and panes:titles are
+// Finds the page's panes: the files of src/panes that export a `pane`. The modules panes:all and panes:kinds are
 // made of them, so that a new pane is one file.
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -6,8 +6,16 @@ import { fileURLToPath } from "node:url";
 
 const FOLDER = join(dirname(fileURLToPath(import.meta.url)), "src/panes");
 const EXPORTED = /^export const pane\b/m;
-const DECLARED =
-  /^export const pane: PaneKind = \{\s*id: "(\w+)",\s*title: "([^"]+)",\s*order: (\d+),\s*group: "(\w+)",/m;
+const DECLARED = new RegExp(
+  [
+    /^export const pane: PaneKind = \{\s*/,
+    /id: "(\w+)",\s*title: "([^"]+)",\s*order: (\d+),\s*group: "(\w+)",\s*about:\s*"([^"]+)",/,
+    /(?:\s*keeps: "(\w+)",)?(?:\s*answers: (\[[^\]]*\]),)?/,
+  ]
+    .map(({ source }) => source)
+    .join(""),
+  "m",
+);
 
 /** All panes, in the order of their tabs. */
 export function panes(folder = FOLDER) {
@@ -16,9 +24,9 @@ export function panes(folder = FOLDER) {
     .map((file) => ({ file, text: readFileSync(join(folder, file), "utf8") }))
     .filter(({ text }) => EXPORTED.test(text))
     .map(({ file, text }) => {
-      const [, id, title, order, group] = DECLARED.exec(text) ?? [];
-      if (!id) throw new Error(`${file}: a pane begins with its id, title, order and group`);
-      return { file, id, title, order: Number(order), group };
+      const [, id, title, order, group, about, keeps = "", answers = "[]"] = DECLARED.exec(text) ?? [];
+      if (!id) throw new Error(`${file}: a pane begins with its id, title, order, group and about`);
+      return { file, id, title, order: Number(order), group, about, keeps, answers: JSON.parse(answers) };
     })
     .sort((a, b) => a.order - b.order);
   for (const field of ["id", "order"]) {
@@ -35,8 +43,7 @@ const MODULES = {
       ...all.map(({ file }, k) => `import { pane as p${k} } from "./${file}";`),
       `export const PANES = [${all.map((_, k) => `p${k}`).join(", ")}];`,
     ].join("\n"),
-  "panes:titles": (all) =>
-    `export const TITLES = ${JSON.stringify(all.map(({ id, title, group }) => ({ id, title, group })))};`,
+  "panes:kinds": (all) => `export const KINDS = ${JSON.stringify(all.map(({ file: _, order: __, ...kind }) => kind))};`,
 };
 
 /** The plugin of esbuild that resolves both modules. */

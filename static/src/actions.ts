@@ -1,6 +1,6 @@
 // All that the palette offers.
 import { THEMES } from "./header";
-import { PANES } from "panes:all";
+import { KINDS } from "panes:kinds";
 import { PRESETS } from "./layouts";
 import type { Page } from "./page";
 import type { Action } from "./palette";
@@ -15,7 +15,7 @@ export function actionsOf(page: Page): Action[] {
     keys,
     about,
   });
-  const abouts = new Map(PANES.map(({ id, about }) => [id, about]));
+  const abouts = new Map(KINDS.map(({ id, about }) => [id, about]));
   const file = model.files;
   const title = (id: string): string => model.info(id)?.title ?? id;
   return [
@@ -23,7 +23,7 @@ export function actionsOf(page: Page): Action[] {
     one("action", "Share", () => void page.share(), "Ctrl+S", "link, embed, iframe, offline file, cite, BibTeX"),
     one("action", "Follow me: let others see what I do", () => page.lead()),
     one("action", "Follow a teacher", () => location.assign("/follow/")),
-    one("action", "New program", () => page.newProgram(), "", "empty, blank, from scratch"),
+    one("action", "New program", () => page.programs.newProgram(), "", "empty, blank, from scratch"),
     one("action", "All examples, with pictures", () => location.assign("/examples/"), "", "gallery, start here"),
     one(
       "action",
@@ -65,8 +65,8 @@ export function actionsOf(page: Page): Action[] {
     ).map(([to, word]) =>
       one("layout", `Move ${dock.lastTitle} ${word}`, () => dock.step(to, dock.last), "Ctrl+Alt+arrow"),
     ),
-    ...page.examples.map(({ name, title: words, point }) =>
-      one("example", words, () => page.openExample(name), "", point),
+    ...page.programs.examples.map(({ name, title: words, point }) =>
+      one("example", words, () => page.programs.openExample(name), "", point),
     ),
     ...(file.names().length > 1
       ? file.names().map((name) => one("file", name, () => page.leave(() => editor.open(name))))
@@ -75,7 +75,7 @@ export function actionsOf(page: Page): Action[] {
       one(
         "earlier text",
         `${program.when.slice(0, 16).replace("T", " ")} ${program.source.trim().split("\n")[0]!.slice(0, 60)}`,
-        () => page.openOther(program),
+        () => page.programs.openOther(program),
       ),
     ),
     ...model.manifest

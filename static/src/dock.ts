@@ -112,6 +112,13 @@ export class Dock {
     this.draw();
   }
 
+  /** Put a pane of the details where its place was held. */
+  fill(id: string, content: HTMLElement): void {
+    const pane = this.panes.get(id)!;
+    pane.panel.replaceChildren(content);
+    pane.content = content;
+  }
+
   remove(id: string): void {
     this.panes.delete(id);
     this.draw();

@@ -9,7 +9,7 @@ import { fileRow } from "./file_row";
 import { MAIN } from "./files";
 import { Header } from "./header";
 import { LayoutMenu } from "./layout_menu";
-import { TITLES } from "panes:titles";
+import { KINDS } from "panes:kinds";
 import { firstStages, SOURCE } from "./layouts";
 import { Link } from "./link";
 import { paneMenu, stageName } from "./menus";
@@ -95,7 +95,7 @@ async function draw({ example, known, source, stages }: First): Promise<void> {
     known.text.source,
     source.map((html, k) => ({ html, margin: String(k + 1), hue: hues.get(k + 1) ?? 0 })),
   );
-  for (const { id, title, group } of TITLES) {
+  for (const { id, title, group } of KINDS) {
     const own =
       id === "memory"
         ? { content: memory.element, show: (visible: boolean) => memory.show(visible) }

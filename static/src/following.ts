@@ -7,7 +7,7 @@ import type { Page } from "./page";
 
 /** Return the view for followers of this page. */
 export function shownBy(page: Page): View {
-  const { layout: _, ...stop } = page.stop();
+  const { layout: _, ...stop } = page.keeper.stop();
   return {
     ...stop,
     hash: page.hash(),
@@ -27,8 +27,8 @@ export async function follow(page: Page, view: View, current: () => boolean): Pr
     const state = await client.frozen(view.frozen);
     if (!current()) return;
     page.pins.apart();
-    page.thaw(view.frozen, state, view);
-  } else if (isOther && view.example === page.example && !model.frozen) {
+    page.programs.thaw(view.frozen, state, view);
+  } else if (isOther && view.example === page.programs.example && !model.frozen) {
     model.options = view.options;
     page.header.setTarget(view.options.target ?? "c");
     page.editor.load(view, true);
@@ -36,7 +36,7 @@ export async function follow(page: Page, view: View, current: () => boolean): Pr
     model.emit("source");
     page.awaits = true;
   } else if (isOther || (model.frozen && !view.frozen)) {
-    page.show(view, view.example, false);
+    page.programs.show(view, view.example, false);
     page.awaits = true;
   }
   if (page.awaits && view.compiled && !view.frozen) {
@@ -54,7 +54,7 @@ export async function follow(page: Page, view: View, current: () => boolean): Pr
     page.link.choose(null);
     page.select(view.hash);
   }
-  page.drawAs(view);
+  page.keeper.drawAs(view);
   toTop(page.editor.view, view.top);
   page.workbench.scrollTo(view.tops);
 }

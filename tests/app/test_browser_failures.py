@@ -303,3 +303,15 @@ def test_a_run_that_waits_for_others_says_its_place_and_is_answered(
         expect(page.locator(".run-result")).to_contain_text("place 1 in the queue")
         expect(page.locator(".run-result .facts")).to_be_visible()
         other.join()
+
+
+def test_a_part_of_the_page_that_does_not_arrive_is_asked_for_again(guest: Page) -> None:
+    guest.route("**/chunks/late-*.js", lambda route: route.abort())
+    guest.goto("/")
+    guest.locator(".kinds").get_by_role("button", name="Cost").click()
+    panel = guest.locator("#panel-bounds")
+    expect(panel.get_by_role("alert")).to_contain_text("what you typed is kept")
+    guest.unroute("**/chunks/late-*.js")
+    panel.get_by_role("button", name="Try again").click()
+    expect(panel.get_by_role("alert")).to_have_count(0)
+    expect(panel).to_contain_text("access to arrays")

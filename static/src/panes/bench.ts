@@ -246,5 +246,6 @@ export const pane: PaneKind = {
   order: 130,
   group: "Run",
   about: "measurements: median, spread, time of each test, speed",
+  answers: ["bench"],
   make: ({ model, run }) => new BenchPane(model, () => run.measured()),
 };

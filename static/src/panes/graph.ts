@@ -60,7 +60,6 @@ export class GraphPane extends AskingPane {
   }
 
   readonly keep: Keep = {
-    field: "graph",
     now: () => this.drawn,
     as: (kept) => {
       if (kept !== undefined) this.drawAs(kept as DrawnGraph | null);
@@ -347,5 +346,7 @@ export const pane: PaneKind = {
   order: 44,
   group: "Why",
   about: "which statement hands what to which: data flow, fusion before and after",
+  keeps: "graph",
+  answers: ["fusion", "dataflow"],
   make: ({ model, link, changed }) => new GraphPane(model, link, changed),
 };

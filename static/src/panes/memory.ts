@@ -139,7 +139,6 @@ export class MemoryPane extends AskingPane {
   }
 
   readonly keep: Keep = {
-    field: "drawn",
     now: () => this.drawn,
     linked: () => (this.mode === "sums" && this.sums.asked().length ? this.drawn : undefined),
     as: (kept) => {
@@ -566,5 +565,7 @@ export const pane: PaneKind = {
   order: 10,
   group: "Memory",
   about: "where arrays lie: blocks, cells, index functions, bytes at the peak, lifetimes, sharing, sum types",
+  keeps: "drawn",
+  answers: ["sums"],
   make: ({ model, link }) => new MemoryPane(model, link),
 };

@@ -137,5 +137,6 @@ export const pane: PaneKind = {
   order: 120,
   group: "Run",
   about: "comments as text, results of directives, pictures, plots",
+  answers: ["literate"],
   make: ({ model, run, goTo }) => new NotebookPane(model, { backend: () => run.target(), goTo }),
 };

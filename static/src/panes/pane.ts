@@ -21,8 +21,6 @@ export interface Desk {
   readonly pins: Pins;
   /** The settings of the run. */
   readonly run: Pick<RunPane, "request" | "measured" | "target">;
-  /** Open a pane of the details, by its id. */
-  show(pane: string): void;
   /** Open a stage, with a way back by the browser's Back; `turnTo`: without. */
   open(stage: string): void;
   turnTo(stage: string): void;
@@ -54,8 +52,6 @@ export interface Pane {
 
 /** The state of a pane's drawing, which a reload, Back, a link and a follower restore. */
 export interface Keep {
-  /** The field of a view that has it; links of any age may. */
-  readonly field: string;
   now(): unknown;
   /** The same for a link, where that is not all of it. */
   linked?(): unknown;
@@ -82,5 +78,12 @@ export interface PaneKind {
   readonly order: number;
   /** Its kind: panes of a kind stand together. */
   readonly group: "Memory" | "Cost" | "Why" | "Compare" | "Run";
+  /** The field of a view that has its `keep`; links of any age may. */
+  readonly keeps?: string;
+  /** The operations whose answers in a link its `share` shows. */
+  readonly answers?: readonly AnyAsked["op"][];
   make(desk: Desk): Pane;
 }
+
+/** A pane whose code may not be there yet; `keeps` is "" for none. */
+export type KnownKind = Omit<Required<PaneKind>, "order" | "make">;

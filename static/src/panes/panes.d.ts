@@ -4,7 +4,8 @@ declare module "panes:all" {
   export const PANES: readonly PaneKind[];
 }
 
-/** The same without their code, for the first view. */
-declare module "panes:titles" {
-  export const TITLES: readonly { id: string; title: string; group: string }[];
+/** The same without their code, which comes when it is needed. */
+declare module "panes:kinds" {
+  import type { KnownKind } from "./pane";
+  export const KINDS: readonly KnownKind[];
 }

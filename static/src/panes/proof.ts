@@ -50,10 +50,8 @@ export class ProofPane extends AskingPane {
     model: Model,
     private readonly link: Link,
     private readonly store: Attempts,
-    private readonly opened: () => void,
   ) {
     super(model, "Attempts to build in place are made");
-    store.onShow((wanted) => this.open(wanted));
     this.list = new AttemptList(link, (attempt) => this.choose(attempt, true));
     this.columns = h("div", { class: "proof-columns" }, this.list.element, this.detail);
     this.fresh = new Fresh(model, this.place);
@@ -66,11 +64,11 @@ export class ProofPane extends AskingPane {
     this.element = h("div", { class: "scroll proofs" }, this.head, this.fresh.element, this.free.element);
     this.modes();
     link.on((selection, chosen) => chosen && this.follow(selection));
+    store.onShow((wanted) => this.open(wanted));
   }
 
   /** Open at one attempt, which another pane tells of. */
   private open(wanted: (attempt: Attempt) => boolean): void {
-    this.opened();
     this.turnTo("program");
     this.wanted = wanted;
     this.refresh();
@@ -87,7 +85,6 @@ export class ProofPane extends AskingPane {
 
   /** The attempt that is shown; what is kept is shown when there are attempts again. */
   readonly keep: Keep = {
-    field: "attempt",
     now: (): Key | null => {
       const { chosen } = this;
       return chosen && { rule: chosen.rule, source: chosen.source, destination: chosen.destination };
@@ -343,5 +340,6 @@ export const pane: PaneKind = {
   order: 20,
   group: "Why",
   about: "why it is built in place, or copied: pairs of accesses, certificates, counterexamples",
-  make: ({ model, link, attempts, show }) => new ProofPane(model, link, attempts, () => show("proof")),
+  keeps: "attempt",
+  make: ({ model, link, attempts }) => new ProofPane(model, link, attempts),
 };

@@ -1,9 +1,7 @@
 // The values that a run gave: each with its type, and the ways to look at it that the type has.
+import { late } from "../arriving";
 import { h, replace } from "../dom";
-import { Grid } from "../values/grid";
-import { histogram, lines } from "../values/plot";
 import { sourcesOf, type Results, type Source } from "../values/source";
-import { Table } from "../values/table";
 import { elements } from "../values/values";
 
 type View = "text" | "table" | "heat map" | "image" | "line" | "histogram";
@@ -91,10 +89,16 @@ function looked(text: string | null, source: Source | null, key: string, looks: 
 
 function viewed(view: View, text: string, source: Source, look: { row: number }): HTMLElement {
   if (view === "text") return h("pre", { class: "value" }, text);
+  return later(drawn(view, source, look));
+}
+
+/** Return a drawing, whose code comes with the first one. */
+async function drawn(view: View, source: Source, look: { row: number }): Promise<HTMLElement> {
+  const { Grid, Table, histogram, lines } = await late();
   if (view === "table") return new Table(source, look.row, (row) => (look.row = row)).element;
   if (view === "heat map") return new Grid(source, "heat").element;
   if (view === "image") return new Grid(source, source.shape.length === 2 ? "argb" : "rgb").element;
-  return later(view === "line" ? lines([{ name: "", source }]) : histogram(source));
+  return view === "line" ? lines([{ name: "", source }]) : histogram(source);
 }
 
 /** An element whose content comes. */
@@ -120,6 +124,7 @@ function together(sources: readonly (Source | null)[], results: readonly string[
     { class: "together" },
     h("summary", {}, `${found.length} of ${results.length} results in one plot`),
   );
-  box.addEventListener("toggle", () => box.open && box.childElementCount === 1 && box.append(later(lines(found))));
+  const plot = async (): Promise<HTMLElement> => (await late()).lines(found);
+  box.addEventListener("toggle", () => box.open && box.childElementCount === 1 && box.append(later(plot())));
   return box;
 }

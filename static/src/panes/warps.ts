@@ -506,6 +506,7 @@ export const pane: PaneKind = {
   order: 60,
   group: "Cost",
   about: "what accesses cost: coalescing, sectors, banks, cache lines, vectors",
+  answers: ["accesses", "observe"],
   make: ({ model, link, attempts, options }) =>
     new WarpsPane(
       model,

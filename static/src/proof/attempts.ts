@@ -89,23 +89,38 @@ export const sameAs =
 
 const NOWHERE: Span = [0, 0, 0, 0];
 
+type Wanted = (attempt: Attempt) => boolean;
 type Found = Answer<{ ok: true; attempts: Attempt[] }>;
 
 export class Attempts {
   private of: Text | null = null;
   private answer: Promise<Found> | null = null;
 
-  private shows: (wanted: (attempt: Attempt) => boolean) => void = () => undefined;
+  private shower: ((wanted: Wanted) => void) | null = null;
+  /** The attempt to show when there is somebody who shows it. */
+  private wanted: Wanted | null = null;
 
-  constructor(private readonly model: Model) {}
+  /** `opens`: open the pane that shows them. */
+  constructor(
+    private readonly model: Model,
+    private readonly opens: () => void,
+  ) {}
 
   /** Set the function that shows an attempt. */
-  onShow(shows: (wanted: (attempt: Attempt) => boolean) => void): void {
-    this.shows = shows;
+  onShow(shower: (wanted: Wanted) => void): void {
+    this.shower = shower;
+    if (this.wanted) shower(this.wanted);
+    this.wanted = null;
   }
 
   show(attempt: Attempt): void {
     this.shows(sameAs(attempt));
+  }
+
+  private shows(wanted: Wanted): void {
+    this.opens();
+    if (this.shower) this.shower(wanted);
+    else this.wanted = wanted;
   }
 
   /** Show the attempt that a remark is about. Links from before attempts had numbers know the place only. */
