@@ -50,7 +50,7 @@ def explanations() -> str:
 def explanation(code: str) -> str:
     """Render the explanation of a code, with a wrong and a mended program."""
     found = _code(code)
-    programs = [("Wrong", found.wrong), ("Mended", found.mended)]
+    programs = [("Wrong", found.wrong), ("Fixed", found.mended)]
     shown = [
         (title, html_lines(text, kind_of(found.main)))
         for title, text in (*found.files, *programs)

@@ -127,9 +127,9 @@ def test_json_is_the_workers_answer(program: str, capsys: pytest.CaptureFixture[
 def test_explain_tells_of_a_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "z001"]) == 0
     told = capsys.readouterr().out
-    assert told.startswith("Z001: Two sizes that are not known to be equal\n\nThe size of an array")
+    assert told.startswith("Z001: Two sizes that may differ\n\nThe size of an array")
     assert "Wrong:\n\n    def dot [n] [m]" in told
-    assert "Mended:\n\n    def dot [n] (xs" in told
+    assert "Fixed:\n\n    def dot [n] (xs" in told
     assert main(["explain"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == len(CODES) + len(switches.IDS)
     assert main(["explain", "F001", "--json"]) == 0

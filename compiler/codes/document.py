@@ -8,8 +8,8 @@ from compiler.codes import FAMILIES
 _HEAD = """\
 # Errors and warnings
 
-Look up a message of the compiler by its code, which keeps its meaning. `stridescope explain T001`
-prints what is below, `/explain/T001` of a server shows it, and the page opens it from the message.
+Look up a message of the compiler by its code. A code keeps its meaning. `stridescope explain T001`
+prints the explanation below, a server shows it at `/explain/T001`, and the page opens it from the message.
 `python -m compiler.codes` writes this file from `compiler/codes/`.
 """
 
@@ -27,7 +27,7 @@ def document() -> str:
 def _section(code: Code) -> str:
     programs = [(f"`{path}`, which both import", text) for path, text in code.files] + [
         ("Wrong", code.wrong),
-        ("Mended", code.mended),
+        ("Fixed", code.mended),
     ]
     shown = [f"{what}:\n\n```futhark\n{text}\n```\n" for what, text in programs if text]
     return "\n".join([f"### {code.id}: {code.title}\n", f"{code.text}\n", *shown])
@@ -36,7 +36,7 @@ def _section(code: Code) -> str:
 def explained(code: Code) -> str:
     """Render the explanation of a code for a terminal."""
     files = [f"{path}:\n\n{_indented(text)}\n" for path, text in code.files]
-    both = [("Wrong", code.wrong), ("Mended", code.mended)]
+    both = [("Wrong", code.wrong), ("Fixed", code.mended)]
     programs = [f"{what}:\n\n{_indented(text)}\n" for what, text in both if text]
     return "\n".join([f"{code.id}: {code.title}\n", f"{code.text}\n", *files, *programs]).rstrip()
 

@@ -4,8 +4,8 @@ from compiler.base.code import Code
 
 MISSING = Code(
     "F001",
-    "An import of a file that is not there",
-    "An import is a path from the folder of the file that it stands in, without `.fut`.",
+    "An import of a file that does not exist",
+    "Write an import as a path relative to the importing file's folder, without `.fut`.",
     wrong='import "sum"\ndef f (xs: []i32): i32 = total xs',
     mended='import "sums"\ndef f (xs: []i32): i32 = total xs',
     files=(("sums.fut", "def total (xs: []i32): i32 = i32.sum xs"),),
@@ -13,32 +13,32 @@ MISSING = Code(
 CYCLE = Code(
     "F002",
     "Files that import each other",
-    "A file is checked after those that it imports: none can come before itself. Move what both "
-    "need to a third one.",
+    "The compiler checks a file after the files that it imports, so files cannot "
+    "import each other. Move the shared definitions to a third file.",
     wrong='import "a"',
     mended='import "c"',
     files=(("a.fut", 'import "b"'), ("b.fut", 'import "a"'), ("c.fut", "def both: i32 = 1")),
 )
 PACKAGE = Code(
     "F003",
-    "An import from a package that is not there",
-    "The files of packages lie below `lib`, where `futhark pkg sync` puts what `futhark.pkg` "
-    "requires.",
+    "An import from a missing package",
+    "The files of packages lie below `lib`. Run `futhark pkg sync` to fetch the "
+    "packages that `futhark.pkg` requires.",
     wrong='import "lib/github.com/diku-dk/sorts/radix_sort"\n'
     "def f (xs: []i32): []i32 = radix_sort_int i32.num_bits i32.get_bit xs",
     mended="def f (xs: []i32): []i32 = xs",
 )
 PATH = Code(
     "F004",
-    "An import of something that is no path",
-    "An import is a path relative to its file, with `/` between folders and without `.fut`; it "
-    "does not begin with `/`.",
+    "An import that is not a valid path",
+    "Write an import as a path relative to its file, with `/` between folders, without "
+    "`.fut`, and without a leading `/`.",
     wrong='import "/home/me/sums"',
     mended='import "sums"',
     files=(("sums.fut", "def total (xs: []i32): i32 = i32.sum xs"),),
 )
 TOO_MANY = Code(
     "F005",
-    "A program of too many files",
-    "A program has at most 1000 files, imported ones counted.",
+    "A program with too many files",
+    "A program may have at most 1000 files, including imported ones.",
 )

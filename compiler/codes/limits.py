@@ -1,4 +1,4 @@
-"""Limitations: correct programs that need a feature not built yet."""
+"""Limitations: correct programs that need a feature that is not implemented yet."""
 
 from compiler.base.code import Code
 
@@ -18,9 +18,10 @@ def _product(count: int) -> str:
 
 NOT_BUILT = Code(
     "L001",
-    "A part of the language that is not built yet",
-    "Futhark has it, Stridescope does not have it yet: derivatives with respect to arrays whose "
-    "sizes only a value tells, those in variants of a sum.",
+    "A language feature that is not implemented yet",
+    "Stridescope does not implement this part of Futhark yet: derivatives with respect "
+    "to arrays whose size depends on a value, such as arrays in a variant of a sum "
+    "type.",
     wrong="type~ opt = #none | #some ([]f32)\n"
     "entry f (n: i64): f32 =\n"
     "  let g (o: opt) = match o case #none -> 0 case #some xs -> f32.sum xs\n"
@@ -30,36 +31,38 @@ NOT_BUILT = Code(
 SIZE = Code(
     "L004",
     "A size that is too complicated",
-    "Sizes are compared by what is written in them. An expression with functions or loops in it "
-    "gets a name by `let`, and the name is the size.",
+    "The compiler compares sizes by their text. Bind a size with functions or loops in "
+    "it to a name with `let`, and use the name as the size.",
     wrong="entry f (n: i64): [loop x = n for _i < 3i32 do x * 2]i32 =\n  replicate (n * 8) 0",
     mended="entry f (n: i64): []i32 =\n  let m = loop x = n for _i < 3i32 do x * 2\n"
     "  in replicate m 0",
 )
 FUNCTION = Code(
     "L006",
-    "A function that is chosen by the run",
-    "Which function is called must be known when the program is compiled. Functions can be "
-    "passed, bound and put into tuples, but not be the result of an `if` or carried by a loop.",
+    "A function that is chosen at run time",
+    "The compiler must know at compile time which function is called. You can pass "
+    "functions, bind them and put them into tuples, but a function cannot be the "
+    "result of an `if` or a loop parameter.",
 )
 ROWS = Code(
     "L007",
     "An array whose rows may differ in size",
-    "All rows of an array have one size. Where it cannot be told before the rows are computed, "
-    "give them one: `row :> [n]t`.",
+    "All rows of an array have the same size, and it must be known before the rows are "
+    "computed. If it is not, give each row a size: `row :> [n]t`.",
 )
 UNKNOWN_SIZE = Code(
     "L008",
-    "A size that cannot be told from the types",
-    "A size of a value is needed that nothing in the program has a name for. Give the value a "
-    "name with its size: `let [k] (xs: [k]t) = ..`.",
+    "A size that has no name",
+    "The compiler needs a size for which the program has no name. Name it where the "
+    "value is bound: `let [k] (xs: [k]t) = ..`.",
 )
 KERNEL_SIZE = Code(
     "L009",
-    "An array of a kernel whose size only its thread knows",
-    "A kernel's memory is reserved before it starts. A kernel before it computes the largest size "
-    "that a thread needs; but where an array's size in an iteration of a loop follows from the "
-    "array of the iteration before, that would need the memory itself.",
+    "A kernel array whose size depends on an earlier iteration",
+    "A kernel's memory is allocated before the kernel starts, and a kernel before it "
+    "computes the largest size that any thread needs. That is impossible if the size "
+    "of an array in one iteration of a loop depends on the contents of an array of the "
+    "previous iteration.",
     wrong="entry f (ks: []i64) =\n"
     "  map (\\k -> loop s = k while s > 10 do s - (scan (+) 0 (iota s))[s / 2]) ks",
     mended="entry f (ks: []i64) =\n"
@@ -67,52 +70,52 @@ KERNEL_SIZE = Code(
 )
 KERNEL_LOOP = Code(
     "L010",
-    "An array of a kernel that grows in a loop",
-    "A kernel's memory is reserved before it starts. Give the array the largest size that it can "
-    "have, and keep count of what is in use.",
+    "A kernel array that grows in a loop",
+    "A kernel's memory is allocated before the kernel starts. Create the array with "
+    "its largest possible size, and count the elements in use.",
 )
 ARRAY_OPERATOR = Code(
     "L011",
     "An operator on whole arrays",
-    "A reduction, scan or histogram whose operator takes arrays is turned into one on their "
-    "elements. Here that is not possible.",
+    "The compiler turns a reduction, scan or histogram whose operator takes arrays "
+    "into one on their elements. It cannot do that for this operator.",
 )
 GPU_MEMORY = Code(
     "L012",
     "A kernel that needs more shared or private memory than there is",
-    "The threads of a block share little memory, and arrays of a thread's own must have small "
-    "constant sizes. The C back end has no such bounds.",
+    "A block has little shared memory, and a private array of a thread must have a "
+    "small constant size. The C backend has no such limits.",
     wrong=_product(200),
     mended=_product(3),
 )
 CALL = Code(
     "L013",
-    "A call inside a kernel that could not be inlined",
-    "What runs in a kernel is one piece of code, into which functions are inlined.",
+    "A call in a kernel that cannot be inlined",
+    "All functions that a kernel calls are inlined into it, and this one cannot be.",
 )
 INTRINSIC = Code(
     "L014",
     "An intrinsic that programs cannot use",
-    "Only some of what the compiler builds in can be used by its name; the message lists it.",
+    "Programs can use only some intrinsics by name; the message lists them.",
     wrong="entry f (xs: []i32) = intrinsics.opaque xs",
     mended="entry f (xs: []i32) = opaque xs",
 )
 DEPTH = Code(
     "L015",
     "A program that nests too deeply",
-    "Expressions inside of expressions inside of expressions, many thousands of times.",
+    "The expressions nest many thousands of levels deep. Bind inner expressions with `let`.",
 )
 RESOURCES = Code(
     "L016",
-    "A program that takes too long to compile, or too much room",
-    "The C compiler did not finish in time, or there was no room for what it made. The reference "
-    "interpreter needs no C compiler.",
+    "A program that needs too much time or memory to compile",
+    "The C compiler did not finish in time, or there was no room for its output. To "
+    "run the program without a C compiler, use the reference interpreter.",
 )
 MUTUAL = Code(
     "L017",
     "Two functions that call each other",
-    "A function that calls itself may call another one that does so, but not by way of a function "
-    "that it gives to it. One of the two can be written as a loop.",
+    "A recursive function may call another recursive function, but it cannot pass it a "
+    "function that calls the first one again. Write one of the two as a loop.",
     wrong="def times (n: i64) (f: i64 -> i64) (x: i64): i64 =\n"
     "  if n == 0 then x else times (n - 1) f (f x)\n"
     "def g (n: i64): i64 = if n == 0 then 1 else times n (\\x -> x + g (n - 1)) 0\n"
@@ -123,9 +126,9 @@ MUTUAL = Code(
 )
 DERIVATIVE = Code(
     "L018",
-    "A function that cannot be derived",
-    "Something on the way from the inputs to the result has no derivative that can be written down "
-    "here. The hint says how to get around it.",
+    "A function that cannot be differentiated",
+    "The result depends on an operation whose derivative is not implemented. The hint "
+    "says how to avoid it.",
     wrong="entry f (x: f64): f64 = vjp f64.gamma x 1",
     mended="entry f (x: f64): f64 = vjp (\\y -> f64.sqrt y) x 1",
 )

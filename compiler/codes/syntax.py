@@ -1,60 +1,64 @@
-"""The text is not a program."""
+"""Syntax: text that is not a program."""
 
 from compiler.base.code import Code
 
 UNEXPECTED = Code(
     "S001",
-    "A word where none of its kind can stand",
-    "The text was read up to here, and what follows cannot continue it. The message says what "
-    "could. Often the cause is shortly before: a bracket that is not closed, a `let` without "
-    "`in`, an operator without its second value, or a notation of another language.",
+    "A word that cannot stand here",
+    "The parser read the program up to this word and cannot go on. The message says "
+    "what it expected. The cause is often just before: an unclosed bracket, a `let` "
+    "without `in`, an operator without its right operand, or notation of another "
+    "language.",
     wrong="def double (xs: []i32) =\n  let ys = map (* 2) xs\n\ndef other: i32 = 1",
     mended="def double (xs: []i32) =\n  let ys = map (* 2) xs\n  in ys\n\ndef other: i32 = 1",
 )
 CHARACTER = Code(
     "S002",
-    "A character that Futhark has no use for",
-    "Some signs of other languages mean nothing here. No sign ends a line, for example: the "
-    "bindings of a `let` follow each other, and the last one is followed by `in`.",
+    "A character that Futhark does not use",
+    "Some characters of other languages have no meaning in Futhark. For example, no "
+    "`;` ends a line: write the bindings of a `let` one after the other, and `in` "
+    "after the last one.",
     wrong="def f (x: i32): i32 =\n  let y = x + 1;\n  in y",
     mended="def f (x: i32): i32 =\n  let y = x + 1\n  in y",
 )
 UNCLOSED = Code(
     "S003",
-    "A text, character or attribute that does not end",
-    "A text stands between double quotes, a character between single ones and an attribute "
-    "between `#[` and `]`, on one line.",
+    "A string, character or attribute that is not closed",
+    "Write a string between double quotes, a character between single quotes, and an "
+    "attribute between `#[` and `]`. Each must end on the line where it begins.",
     wrong='def name: []u8 = "sum',
     mended='def name: []u8 = "sum"',
 )
 LITERAL = Code(
     "S004",
-    "No character stands between the quotes",
-    "Between single quotes is one character: `'a'`, or an escape such as `'\\n'`, `'\\x41'` or "
-    "`'\\65'`. Several characters are a text, `\"ab\"`, which has the type `[]u8`.",
+    "Not exactly one character between single quotes",
+    "Write one character between single quotes: `'a'`, or an escape such as `'\n'`, "
+    "`'\\x41'` or `'\\65'`. Write several characters as a string, `\"ab\"`, of type "
+    "`[]u8`.",
     wrong="def slash: u8 = '\\/'",
     mended="def slash: u8 = '/'",
 )
 NUMBER = Code(
     "S005",
-    "A number that its type cannot hold",
-    "Each type of numbers holds a range: `u8` from 0 to 255, `i32` from -2147483648 to "
-    "2147483647. A literal outside of the range of its type is refused rather than wrapped.",
+    "A number outside the range of its type",
+    "Each integer type has a range: `u8` holds 0 to 255, `i32` holds -2147483648 to "
+    "2147483647. The compiler rejects a literal outside the range of its type; it does "
+    "not wrap it. Use a wider type.",
     wrong="def most: u8 = 256",
     mended="def most: u16 = 256",
 )
 OPERATOR = Code(
     "S006",
-    "An operator that cannot be defined",
-    "`&&` and `||` look at their second value only if they have to, and `!` stands before its "
-    "value: no definition could do that. An operator of another module is opened, not defined "
-    "anew under its full name.",
+    "An operator that a program cannot define",
+    "`&&` and `||` evaluate their right operand only when they need it, and `!` is a "
+    "prefix operator: a definition cannot express either. Choose another name. To "
+    "redefine an operator of a module, define it without the module's name.",
     wrong="def (&&) (a: bool) (b: bool): bool = if a then b else false",
     mended="def (&&&) (a: bool) (b: bool): bool = if a then b else false",
 )
 NOT_TEXT = Code(
     "S007",
     "The file is not text",
-    "Programs are text in UTF-8. A byte that is no part of a character in it, or half of a "
-    "surrogate pair, cannot be read. Save the file as UTF-8.",
+    "A program is UTF-8 text. This file has a byte sequence that is not valid UTF-8, "
+    "or half of a surrogate pair. Save the file as UTF-8.",
 )
