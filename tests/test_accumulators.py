@@ -190,7 +190,7 @@ REFUSED = {
     "in an array": ("def f (acc: *acc ([]i32)) = [acc]", "cannot be an accumulator"),
     "made by a map": (
         "def f (acc: *acc ([]i32)) = map (\\(i: i64) -> acc) [1]",
-        "An accumulator is no value that could be stored",
+        "An accumulator cannot be stored.",
     ),
     "compared": ("def f (acc: acc ([]i32)) = acc == acc", "cannot be compared"),
     "of another type": ("def f (acc: *acc ([]i32)) = write acc 0 true", "expected `i32`"),

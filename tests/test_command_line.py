@@ -178,7 +178,7 @@ def test_warnings_go_to_standard_error(tmp_path: Path, capsys: pytest.CaptureFix
     (warning,) = json.loads(capsys.readouterr().out)["warnings"]
     assert warning["kind"] == "warning"
     assert warning["span"] == [1, 22, 1, 23]
-    assert warning["hint"] == "If that is on purpose, call it `_y` or `_`."
+    assert warning["hint"] == "If this is intentional, call it `_y` or `_`."
 
 
 def test_a_reader_may_go_away(program: str) -> None:

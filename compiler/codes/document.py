@@ -9,7 +9,8 @@ _HEAD = """\
 # Errors and warnings
 
 Look up a message of the compiler by its code. A code keeps its meaning. `stridescope explain T001`
-prints the explanation below, a server shows it at `/explain/T001`, and the page opens it from the message.
+prints the explanation below, a server shows it at `/explain/T001`, and the page opens it from the
+message.
 `python -m compiler.codes` writes this file from `compiler/codes/`.
 """
 

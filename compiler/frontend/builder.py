@@ -497,7 +497,7 @@ class TreeBuilder(Transformer[Token, decs.Program]):
         if not isinstance(kids[0], ast.Var):
             raise SyntaxError_(
                 codes.syntax.UNEXPECTED,
-                "Only a module's name can stand before `.(`.",
+                "Only the name of a module can stand before `.(`.",
                 _span_of(kids[0]),
             )
         return ast.OpenIn(_span(kids), kids[0].name, kids[2])
@@ -577,7 +577,8 @@ def _bindable(operator: Part) -> str:
     if len(name) > 1:
         raise SyntaxError_(
             codes.syntax.OPERATOR,
-            f"`{'.'.join(name)}` is in another module: only a name of its own can be bound here.",
+            f"`{'.'.join(name)}` belongs to another module. A definition binds a name "
+            "without a module.",
             operator.span,
         )
     if name[0] == "!":

@@ -42,7 +42,7 @@ def _character(found: re.Match[str]) -> str:
     if control := found["control"]:
         return chr(ord(control) - 64)
     if not (number := found["number"]):
-        raise ValueError(f"There is no escape `\\{found['other']}`.")
+        raise ValueError(f"`\\{found['other']}` is not an escape sequence.")
     base = _BASES.get(number[0], 10)
     digits = (number if base == 10 else number[1:]).lstrip("0") or "0"
     code = int(digits, base) if len(digits) < 10 else _LAST + 1

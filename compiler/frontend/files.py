@@ -91,23 +91,23 @@ def _in_module(mod: decs.ModExp) -> Iterator[Import]:
 def check_paths(files: Mapping[str, str], main: str) -> None:
     """Raise UsageError for a path that no `import` can name, or that could be another's."""
     if len(files) > MOST:
-        raise UsageError(f"A program has at most {MOST} files; these are {len(files)}.")
+        raise UsageError(f"A program may have at most {MOST} files, but this one has {len(files)}.")
     seen: dict[str, str] = {}
     for path in (*files, *((main,) if main else ())):
         named = path if len(path) <= LONGEST else f"{path[:LONGEST]}…"
         if not _is_path(path, (ENDING, FLATPACK) if path == main else (ENDING,)):
             raise UsageError(
-                f"`{named}` is no path of a file of the program.",
-                hint=f"Paths are such as `lib/sums{ENDING}`, of at most {LONGEST} characters.",
+                f"`{named}` is not a valid path of a program file.",
+                hint=(f"Write a path such as `lib/sums{ENDING}`, of at most {LONGEST} characters."),
             )
         other = seen.setdefault(path.lower(), path)
         if other != path:
             raise UsageError(
-                f"`{other}` and `{path}` differ in case only.",
-                hint="On many machines they would be one file: rename one of them.",
+                f"`{other}` and `{path}` differ only in case.",
+                hint="Many file systems treat them as one file: rename one of them.",
             )
     if main in files:
-        raise UsageError(f"`{main}` is given twice: as the program, and among its files.")
+        raise UsageError(f"`{main}` is given twice: as the program and in `files`.")
 
 
 def _is_path(path: str, endings: tuple[str, ...]) -> bool:
@@ -137,12 +137,14 @@ def path_of(one: Import, main: str) -> str:
         shown = named if len(named) <= LONGEST else f"{named[:LONGEST]}…"
         raise TypeError_(
             codes.files.PATH,
-            f"`import {json.dumps(shown, ensure_ascii=False)}` is no path of a file from the "
-            "folder of this one.",
+            f"`import {json.dumps(shown, ensure_ascii=False)}` is not a path relative "
+            "to this file's folder.",
             one.span,
             f'Name a file in that folder, such as `import "{shown}sums"`.'
             if named.endswith("/") and named.isprintable()
-            else 'Write such as `import "lib/sums"` or `import "../sums"`, without `.fut`.',
+            else (
+                'Write a path such as `import "lib/sums"` or `import "../sums"`, without `.fut`.'
+            ),
         )
     folder = posixpath.dirname(one.span.file or main)
     return posixpath.normpath(posixpath.join(folder, named)) + ENDING
@@ -193,7 +195,7 @@ def gather(text: str, main: str, read: Callable[[str], str | None]) -> dict[str,
             if inside is not None:
                 if len(found) == MOST:
                     raise TypeError_(
-                        codes.files.TOO_MANY, f"A program has at most {MOST} files.", span
+                        codes.files.TOO_MANY, f"A program may have at most {MOST} files.", span
                     )
                 found[path] = inside
                 pending.append((path, inside))

@@ -209,7 +209,7 @@ def _bad_character(source: str, pos: int, span: Span) -> SyntaxError_:
     name = f"`{char}`" if char.isprintable() else f"the character U+{ord(char):04X}"
     return SyntaxError_(
         codes.syntax.CHARACTER,
-        f"Futhark has no use for {name} here.",
+        f"Futhark does not use {name} here.",
         span,
         CHARACTERS.get(char, "Remove it."),
     )

@@ -69,9 +69,9 @@ def _integer(text: str, span: Span) -> ast.IntLit:
     if len(digits) > MOST_DIGITS:
         raise SyntaxError_(
             codes.syntax.NUMBER,
-            f"This number has {len(digits)} digits: no type holds it.",
+            f"This number has {len(digits)} digits, more than any type can hold.",
             span,
-            "The largest numbers are those of `f64`, with 309 digits.",
+            "The largest numbers are those of `f64`, with at most 309 digits.",
         )
     return ast.IntLit(span, int(digits, base), suffix)
 
@@ -84,11 +84,13 @@ def _roman(numerals: str) -> int:
 def _character(token: Token, span: Span) -> str:
     value = characters(token, span)
     if len(value) != 1:
-        raise SyntaxError_(codes.syntax.LITERAL, "A character literal holds one character.", span)
+        raise SyntaxError_(
+            codes.syntax.LITERAL, "A character literal must contain exactly one character.", span
+        )
     if token[1] == "\\" and len(token) > 4 and not token[2:-1].isdecimal():
         raise SyntaxError_(
             codes.syntax.LITERAL,
-            "In a character literal one sign or a decimal number follows a `\\`.",
+            "In a character literal, write one character or a decimal number after `\\`.",
             span,
             f"Write `'\\{ord(value)}'`.",
         )

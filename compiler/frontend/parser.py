@@ -223,7 +223,7 @@ def _explain(
     if wanted:
         message = f"Expected {wanted}, but {found}."
     elif token.type == "$END":
-        message = "The text ends in the middle of something."
+        message = "The text ends before the program is complete."
     else:
         message = f"Did not expect {_shown(token)} here."
     at = len(source) if token.type == "$END" else token.start_pos or 0

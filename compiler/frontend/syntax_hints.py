@@ -16,52 +16,62 @@ BEFORE_THE_TEXT = -1
 _OPENING = {"LPAR": "(", "LBRACK": "[", "IBRACK": "[", "LCURL": "{"}
 _CLOSING = {"RPAR": "(", "RBRACK": "[", "RCURL": "{"}
 _DECLARATION = frozenset(("DEF", "ENTRY", "LET", "TYPE", "MODULE", "OPEN", "IMPORT", "LOCAL"))
-_LAMBDA = "A function without a name is written `\\x -> x + 1`."
-_LOOP = "A loop is written `loop x = start for i < n do next`."
-_WHILE = "A loop is written `loop x = start while c do next`."
-_RETURN = "A function's result is the value of its body: `def f (x: i32): i32 = x + 1`."
-_VALUES_OF_LOOP = "What goes round is one value: `loop (a, b) = (0, 1) for i < n do (b, a + b)`."
-_TUPLE = "A tuple stands in parentheses: `(a, b)`, of the type `(i32, f32)`."
-_TYPE_PARAMETER = "A type parameter has a quote where it is declared: `def f 'a (x: a): a = x`."
+_LAMBDA = "Write an anonymous function as `\\x -> x + 1`."
+_LOOP = "Write a loop as `loop x = start for i < n do next`."
+_WHILE = "Write a loop as `loop x = start while c do next`."
+_RETURN = "A function returns the value of its body: `def f (x: i32): i32 = x + 1`."
+_VALUES_OF_LOOP = (
+    "A loop has one value, which may be a tuple: `loop (a, b) = (0, 1) for i < n do (b, a + b)`."
+)
+_TUPLE = "Write a tuple in parentheses: `(a, b)`, of type `(i32, f32)`."
+_TYPE_PARAMETER = "Declare a type parameter with a quote: `def f 'a (x: a): a = x`."
 _SIZE_PARAMETER = "A size is declared by `[n]`, and is an `i64`: `def f [n] (xs: [n]i32) = ..`."
 _GUARD = "A case has no condition: write `case y -> if c then a else b`."
-_TOP = "What is defined has one name, and a value: `def x = 1`, and a tuple's parts `x.0`, `x.1`."
-_RECORD = "A record is written `{x = 1, y = 2}`, and has the type `{x: i32, y: i32}`."
-_COMPREHENSION = "There are no comprehensions: write `map (\\x -> x * 2) xs`, or `filter`."
+_TOP = "A definition binds one name: `def x = (1, 2)`. Read the components as `x.0` and `x.1`."
+_RECORD = "Write a record as `{x = 1, y = 2}`; its type is `{x: i32, y: i32}`."
+_COMPREHENSION = "Futhark has no comprehensions: write `map (\\x -> x * 2) xs`, or `filter`."
 _COMMENT = "A comment begins with `--` and goes to the end of the line."
-_BINDINGS = "After its bindings, `let` has `in` and the value: `let y = x in y`."
-_CHOICE = "A choice is written `if c then a else b`."
-_MATCH = "Cases are told apart by `match x case 0 -> a case _ -> b`."
-_NAMED = "A name is bound by `let y = x + 1`, or with its type, `let y: i32 = x + 1`."
-_IN_PLACE = "Nothing is changed in its place."
-_NEXT = "The value of a loop's body is what the next round begins with."
+_BINDINGS = "Write `in` and a value after the bindings of a `let`: `let y = x in y`."
+_CHOICE = "Write a choice as `if c then a else b`."
+_MATCH = "Distinguish cases with `match x case 0 -> a case _ -> b`."
+_NAMED = "Bind a name with `let y = x + 1`, or with its type, `let y: i32 = x + 1`."
+_IN_PLACE = "A value cannot be changed."
+_NEXT = "The value of a loop's body is the loop's next value."
 _RANGE = "A range is written `a..<b`, `a...b` or `a..b..<c`."
 _REFERENCE = (
-    "There are no references: a value is given as it is, `(x: i32)`; an array that may be"
-    " overwritten is `(xs: *[]i32)`."
+    "Futhark has no references. Pass a value directly, `(x: i32)`, and an array that "
+    "may be overwritten as `(xs: *[]i32)`."
 )
-_STEPS = "There are no steps one after the other: `let x = f in g x` binds what the next one needs."
+_STEPS = "Futhark has no statements: bind each intermediate value, as in `let x = f in g x`."
 _SUM = "Constructors begin with `#`: `type shape = #circle f32 | #square f32`."
-DECLARED = "Declarations stand in the program."
-MISSING = "Every variable has a value; what may be missing is a sum type, `#some i32 | #none`."
-ARRAYS = "An array of 32-bit integers is an `[]i32`, a matrix a `[][]i32`."
-EXPONENT = "In the exponent of a number stands no `_`: `1.5e10`."
+DECLARED = "Write declarations in the program."
+MISSING = (
+    "Every variable has a value. Use a sum type for a value that may be missing: `#some "
+    "i32 | #none`."
+)
+ARRAYS = "Write the type of an array as `[]i32`, and of a matrix as `[][]i32`."
+EXPONENT = "An exponent cannot contain `_`: write `1.5e10`."
 _NO_VALUE = frozenset(("RPAR", "RBRACK", "RCURL", "$END", "THEN", "ELSE", "IN", "DO", "COMMA"))
 
 CHARACTERS = {
-    ";": "No sign ends a line: after its bindings `let` has `in`, and elements have commas.",
+    ";": (
+        "Do not end a line with a sign. Write `in` after the bindings of a `let`, and "
+        "commas between elements."
+    ),
     "$": "Write `f <| x`, or parentheses.",
-    "@": "Arrays are joined by `++`; a pattern cannot name the whole as well. A product of matrices"
-    " is a `map` of sums.",
-    "~": "The bits of a number are turned by `!x`.",
-    "#": f"A constructor's name follows `#` directly. {_COMMENT}",
-    "\u2018": "A character stands between straight quotes: `'a'`.",
-    "\u2019": "A character stands between straight quotes: `'a'`.",
-    "\u201c": 'A text stands between straight quotes: `"abc"`.',
-    "\u201d": 'A text stands between straight quotes: `"abc"`.',
-    "\u2212": "A minus is written `-`.",
-    "\u2013": "A minus is written `-`.",
-    "\u2192": "An arrow is written `->`.",
+    "@": (
+        "Concatenate arrays with `++`. Futhark has no `as` patterns and no matrix "
+        "operator: write a matrix product as a `map` of sums."
+    ),
+    "~": "Invert the bits of a number with `!x`.",
+    "#": f"Write a constructor's name directly after `#`. {_COMMENT}",
+    "\u2018": "Write a character between straight quotes: `'a'`.",
+    "\u2019": "Write a character between straight quotes: `'a'`.",
+    "\u201c": 'Write a string between straight quotes: `"abc"`.',
+    "\u201d": 'Write a string between straight quotes: `"abc"`.',
+    "\u2212": "Write a minus as `-`.",
+    "\u2013": "Write a minus as `-`.",
+    "\u2192": "Write an arrow as `->`.",
     "\u03bb": _LAMBDA,
 }
 """Replacements for characters that Futhark does not use."""
@@ -72,11 +82,11 @@ TYPES = {
     "float": "Floating-point numbers are `f32`, `f64` and `f16`.",
     "double": "The type is called `f64`.",
     "char": "A byte is a `u8`.",
-    "string": "A text is an array of bytes, `[]u8`.",
-    "str": "A text is an array of bytes, `[]u8`.",
+    "string": "A string is an array of bytes, `[]u8`.",
+    "str": "A string is an array of bytes, `[]u8`.",
     "boolean": "The type is called `bool`.",
-    "unit": "The unit type is written `()`.",
-    "void": "The unit type is written `()`.",
+    "unit": "Write the unit type as `()`.",
+    "void": "Write the unit type as `()`.",
     "integer": "Integers are `i32` and `i64` (also `i8`, `i16`), unsigned `u8` to `u64`.",
     "array": ARRAYS,
     "vector": ARRAYS,
@@ -87,7 +97,7 @@ TYPES = {
     **dict.fromkeys(("usize", "size_t"), "Sizes and indices are `i64`."),
     **dict.fromkeys(("number", "num", "real"), "Numbers are `f64`, `f32`, `i32` and the like."),
     **dict.fromkeys(("ndarray", "tensor", "vec", "slice", "seq"), ARRAYS),
-    "tuple": "The type of a tuple is written `(i32, f32)`.",
+    "tuple": "Write the type of a tuple as `(i32, f32)`.",
     **{
         f"{kind}{bits}": f"The type is called `{kind[0] if kind != 'float' else 'f'}{bits}`."
         for kind in ("int", "uint", "float")
@@ -157,7 +167,7 @@ def _of_number(slip: Slip) -> str:
 
 def points_digits(number: str) -> str:
     """Hint at a number without digits on a side of its point."""
-    return f"A number has digits on both sides of its point: `{number}`."
+    return f"Write digits on both sides of the point: `{number}`."
 
 
 def _of_word(slip: Slip) -> str:
@@ -168,7 +178,7 @@ def _of_word(slip: Slip) -> str:
         case "elif" | "elseif" | "elsif":
             return "Write `else if`."
         case "fun" | "func" | "fn" | "function" | "define" | "val":
-            return "A definition is written `def f x = ..`."
+            return "Write a definition as `def f x = ..`."
         case "while":
             return _WHILE
         case "case" if "IF" in slip.wanted or slip.on_its_line("switch"):
@@ -192,7 +202,9 @@ def _of_word(slip: Slip) -> str:
         case "do" if "IF" in slip.wanted:
             return _STEPS
         case "as" if slip.preceded("IMPORT", "STRING"):
-            return f"A file gets a name by `module m = import {slip.before[-1]}`, and has `m.x`."
+            return (
+                f"Name an imported file with `module m = import {slip.before[-1]}`, and use `m.x`."
+            )
         case "?":
             return _CHOICE
         case "//" | "/*" | "/**":
@@ -205,13 +217,13 @@ def _of_phrase(slip: Slip) -> str:
     if slip.on_its_line("return") and ("EQ" in slip.wanted or str(slip.before[-1]) == "return"):
         return _RETURN
     if slip.preceded("ASSERT", "ID") and slip.token.type in ("OP", "LT"):
-        return "What is asserted stands in parentheses: `assert (x > 0) x`."
+        return "Put the asserted condition in parentheses: `assert (x > 0) x`."
     if slip.token.type == "CONSTR" and "TYPE" in slip.wanted:
-        return "A definition is written `def n = 3`, a comment `-- ..`."
+        return "Write a definition as `def n = 3`, and a comment as `-- ..`."
     if slip.preceded("DEF", "ID", "COLON") and slip.token.type == "COLON":
-        return "Types are written at the parameters: `def f (x: i32): i32 = x + 1`."
+        return "Write types at the parameters: `def f (x: i32): i32 = x + 1`."
     if slip.preceded("IMPORT"):
-        return f'The name of a file stands between quotes: `import "{slip.token}"`.'
+        return f'Write the name of a file between quotes: `import "{slip.token}"`.'
     if slip.preceded("WITH") and slip.token.type in ("BAR", "CASE", "INT"):
         return _MATCH
     return ""
@@ -233,15 +245,17 @@ def _of_equals(slip: Slip) -> str:
         case "EQ" if slip.preceded("FOR", "ID"):
             return "A `for` loop counts from 0: `loop x = start for i < n do next`."
         case "EQ" if any(t.column == 1 and t.type == "ID" for t in slip.line()):
-            return f"A definition is written `def {slip.line()[0]} .. = ..`."
+            return f"Write a definition as `def {slip.line()[0]} .. = ..`."
         case "EQ" if slip.preceded("ID", "ID"):
             return _NAMED
         case "EQ" if slip.preceded("RBRACK"):
-            return "An array is updated by `let ys = xs with [i] = v`; two values compare by `==`."
+            return (
+                "Update an array with `let ys = xs with [i] = v`, and compare two values with `==`."
+            )
         case "EQ":
             return "To compare two values write `==`."
         case "COLON" if slip.preceded("RBRACK") and slip.on_its_line("let"):
-            return "An array with another element is bound by `let xs[i] = v`."
+            return "Replace an element with `let xs[i] = v`."
         case "OP" if str(slip.token) == "=>" and slip.on_its_line("match"):
             return _MATCH
         case "OP" if str(slip.token) == "=>" and "ARROW" in slip.wanted:
@@ -257,9 +271,9 @@ def _of_function(slip: Slip) -> str:
         case "ARROW" if slip.on_its_line("match") or "CASE" in slip.wanted:
             return _MATCH
         case "ARROW" if slip.preceded("ID") and slip.token.start_pos == slip.before[-1].end_pos:
-            return "A field stands behind a dot: `r.x`."
+            return "Write a field after a dot: `r.x`."
         case "COMMA" if slip.preceded("LAM", "ID"):
-            return "Parameters follow each other without commas: `\\x y -> x + y`."
+            return "Write parameters without commas: `\\x y -> x + y`."
         case "TYVAR" if slip.preceded("COLON"):
             return _TYPE_PARAMETER
         case "OP" | "LT" if slip.preceded("DEF", "ID", "LT", "ID"):
@@ -273,20 +287,22 @@ def _of_function(slip: Slip) -> str:
         case "DOT" if slip.preceded("LAM", "ID"):
             return _LAMBDA
         case "DOT" if slip.preceded("RPAR"):
-            return "Functions are composed by `f >-> g`, which applies `f` first."
+            return "Compose functions with `f >-> g`, which applies `f` first."
         case "DOT":
-            return "A function stands before its argument: `f x`; a field behind a dot: `r.x`."
+            return "Write a function before its argument, `f x`, and a field after a dot, `r.x`."
         case "ID" if slip.preceded("TYPE", "ID"):
-            return f"A type parameter has a quote: `type {slip.before[-1]} '{slip.token} = ..`."
+            return (
+                f"Write a type parameter with a quote: `type {slip.before[-1]} '{slip.token} = ..`."
+            )
         case "ID" if slip.preceded("LET", "LPAR", "ID"):
             both = f"({slip.before[-1]}, {slip.token})"
-            return f"The parts of a tuple have commas between them: `let {both} = ..`."
+            return f"Separate the components of a tuple by commas: `let {both} = ..`."
         case "ID" if "COLON" in slip.wanted and slip.preceded("LPAR", "ID"):
             pair = str(slip.before[-1]), str(slip.token)
             name, type_ = pair[::-1] if pair[0] in PRIMS else pair
             return f"A type follows a colon: `({name}: {type_})`."
         case "ID" if "TYPE" in slip.wanted:
-            return f"A definition is written `def {slip.token} = ..`, or `def {slip.token} x = ..`."
+            return f"Write a definition as `def {slip.token} = ..` or `def {slip.token} x = ..`."
     return ""
 
 
@@ -318,33 +334,33 @@ def _of_data(slip: Slip) -> str:
         case "COLON" if slip.preceded("LCURL", "ID"):
             return _RECORD
         case "LCURL" if slip.preceded("WITH"):
-            return "A record with another field is `r with x = 3`, without braces."
+            return "To replace a field, write `r with x = 3`, without braces."
         case "COLON" if slip.preceded("LBRACK", "ID") or slip.preceded("IBRACK", "ID"):
             return _SIZE_PARAMETER
         case "COMMA" if any(slip.preceded("COLON", "LBRACK", of) for of in ("INT", "ID")):
-            return "The type of a matrix is written `[n][m]i32`."
+            return "Write the type of a matrix as `[n][m]i32`."
         case "DOTBRACK":
-            return "An element is read by its index: `xs[0]`."
+            return "Read an element by its index: `xs[0]`."
         case "RPAR" if slip.preceded("COMMA"):
-            return "A tuple has two parts or more; `(x)` is `x`."
+            return "A tuple has at least two components; `(x)` is `x`."
         case "WITH" | "BAR" if slip.preceded("LCURL", "ID"):
-            return f"A record with another field is `{slip.before[-1]} with x = 3`, without braces."
+            return f"To replace a field, write `{slip.before[-1]} with x = 3`, without braces."
         case "TYVAR" if str(slip.token).endswith("'"):
-            return 'A text of several characters stands between `"`.'
+            return 'Write a string of several characters between `"`.'
         case "RBRACK" | "RPAR" | "$END" | "DEF" | "ENTRY" if slip.before and slip.ends_in_a_range():
             return _RANGE
         case "RANGE_END" | "DOTDOT":
             return _RANGE
         case "COLON" if slip.preceded("COLON"):
             return (
-                "There are no lists: arrays are joined by `++`, as in `[x] ++ xs`. What is in a"
-                " module is `m.x`."
+                "Futhark has no lists: concatenate arrays with `++`, as in `[x] ++ "
+                "xs`. Write a member of a module as `m.x`."
             )
         case "COMMA" if slip.preceded("LET", "ID"):
             name = slip.before[-1]
-            return f"The pattern of a tuple stands in parentheses: `let ({name}, ..) = ..`."
+            return f"Write a tuple pattern in parentheses: `let ({name}, ..) = ..`."
         case "LBRACK" if "UNDERSCORE" in slip.wanted and "IF" not in slip.wanted:
-            return "No pattern takes an array apart: ask `length xs == 0`, and read `xs[0]`."
+            return "A pattern cannot match an array: test `length xs == 0`, and read `xs[0]`."
     return ""
 
 
@@ -354,23 +370,26 @@ def _of_brackets(slip: Slip) -> str:
         case "TYVAR" if slip.preceded("RBRACK"):
             return _TYPE_PARAMETER
         case "RPAR" | "EQ" if slip.preceded("LBRACK", "RBRACK") and "STAR" in slip.wanted:
-            return "The type of an array names that of its elements: `[]i32`."
+            return "Write the element type after the brackets: `[]i32`."
         case "STRING" if slip.preceded("LCURL"):
             return _RECORD
         case "DOTDOT" if "WITH" in slip.wanted and "RBRACK" in slip.wanted:
-            return "A part of an array is `xs[1:3]`, from index 1 to before index 3."
+            return "Write a slice as `xs[1:3]`, from index 1 up to but excluding index 3."
         case "RBRACK" | "COMMA" if slip.preceded("COLON") and "COLON" not in slip.wanted:
-            return "A second colon is followed by a step: `xs[::2]` is every other element."
+            return "Write a step after a second colon: `xs[::2]` is every other element."
         case "COMMA" if slip.preceded("FOR", "ID"):
-            return "Elements come with their indices by `for (i, x) in zip (indices xs) xs`."
+            return (
+                "To loop over elements with their indices, write `for (i, x) in zip "
+                "(indices xs) xs`."
+            )
         case "COMMA" if slip.preceded("IBRACK"):
-            return "All of a dimension is `:`, as in `xs[:, 0]`."
+            return "Select all of a dimension with `:`, as in `xs[:, 0]`."
         case "UNDERSCORE" if slip.preceded("LPAR") and "IF" in slip.wanted:
-            return f"An operator with one operand is a function, as `(+ 1)` is. {_LAMBDA}"
+            return f"Write an operator with one operand as a section, `(+ 1)`. {_LAMBDA}"
         case "LCURL" if slip.preceded("MODULE", "ID"):
-            return f"A module is written `module {slip.before[-1]} = {{def x = 1}}`."
+            return f"Write a module as `module {slip.before[-1]} = {{def x = 1}}`."
         case "DEF" | "LET" | "ENTRY" if "VAL" in slip.wanted:
-            return "A module type says which names there are, and of which types: `val x: i32`."
+            return "A module type declares names with their types: `val x: i32`."
     return ""
 
 
@@ -380,11 +399,11 @@ def _of_kind(slip: Slip) -> str:
         case "LT" if slip.preceded("LOOP", "ID"):
             return _LOOP
         case "COMMA" if slip.wanted == {"RPAR"}:
-            return "Arguments follow each other without commas: `f (+ 1) x`."
+            return "Write arguments without commas: `f (+ 1) x`."
         case "COMMA" if "WHILE" in slip.wanted:
             return _VALUES_OF_LOOP
         case "COMMA" if "CASE" in slip.wanted:
-            return "Two values are matched as a tuple: `match (x, y) case (0, 0) -> a case _ -> b`."
+            return "Match two values as a tuple: `match (x, y) case (0, 0) -> a case _ -> b`."
         case _ if "DO" in slip.wanted and slip.token.type in ("DEF", "ENTRY", "$END"):
             return _WHILE if slip.on_its_line("while") else _LOOP
         case "RCURL" | "OP" if "THEN" not in slip.wanted and _is_choice_in_braces(slip):
@@ -392,18 +411,18 @@ def _of_kind(slip: Slip) -> str:
         case "RCURL" if slip.wanted == {"COLON"}:
             return "The body of a function follows `=`: `def f (x: i32): i32 = x + 1`."
         case "COMMA" if "IN" in slip.wanted:
-            return "Bindings follow each other without a sign; the last one is followed by `in`."
+            return "Write bindings one after the other, and `in` after the last one."
         case "COMMA" if "DEF" in slip.wanted or slip.wanted == {"EQ"}:
             return _TUPLE
         case "IN" if _asserts_alone(slip.before):
-            return "What is asserted is followed by a value: `assert (x > 0) x`."
+            return "Write a value after the condition of an `assert`: `assert (x > 0) x`."
         case "IN" if slip.line() and slip.line()[0].column == 1 and slip.line()[0].type == "LET":
-            return "At the top stand definitions: `def main = let f x = x in f 3`."
+            return "Only definitions may stand at the top level: `def main = let f x = x in f 3`."
         case "IN":
-            alone = "`in` closes a `let`, and there is none here that is open."
+            alone = "`in` ends the bindings of a `let`, but there is no open `let` here."
             return _unclosed(slip) or alone
         case "DEF" | "ENTRY" | "LET" | "RCURL" | "$END" if "ELSE" in slip.wanted:
-            return "An `if` always has an `else`."
+            return "An `if` needs an `else`."
         case "DEF" | "ENTRY" | "ELSE" | "$END" if "THEN" in slip.wanted:
             return _CHOICE
         case "DEF" | "ENTRY" | "$END" if "IN" in slip.wanted:
@@ -411,7 +430,7 @@ def _of_kind(slip: Slip) -> str:
     if slip.on_its_line("lambda"):
         return _LAMBDA
     if slip.token.type in _NO_VALUE and "IF" in slip.wanted and slip.preceded("OP"):
-        counts = ": to count up write `n + 1`" if str(slip.before[-1]) == "++" else ""
+        counts = ": to add 1, write `n + 1`" if str(slip.before[-1]) == "++" else ""
         return f"`{slip.before[-1]}` stands between two values{counts}."
     if slip.preceded("LBRACK", "ID", "RBRACK"):
         name = slip.before[-2]

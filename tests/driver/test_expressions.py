@@ -64,7 +64,7 @@ def test_over_a_flatpack_program_expressions_are_in_its_notation(
     ("expression", "kind", "span", "says"),
     [
         ("double (Literal [1, 2] 3)", "type", [1, 9, 1, 25], "The list has 2 numbers"),
-        ("\n  dubble 1", "type", [2, 3, 2, 9], "Nothing is called `dubble`"),
+        ("\n  dubble 1", "type", [2, 3, 2, 9], "`dubble` is not defined."),
         ("main (Enumerate 0 (+ 1) 3)", "type", [1, 1, 1, 26], "`main` takes `xs : n Of m`"),
         ("main [1, 2]", "type", [1, 1, 1, 12], "Expected an array, found a list"),
         ("1 +", "syntax", [1, 4, 1, 4], "found the end of the expression"),
@@ -72,7 +72,7 @@ def test_over_a_flatpack_program_expressions_are_in_its_notation(
         ("(1", "syntax", [1, 3, 1, 3], "found the end of the expression"),
         ("1)", "syntax", [1, 2, 1, 3], "Expected the end of the expression"),
         ("f x = x", "syntax", [1, 5, 1, 6], "found `=`"),
-        ("1 ? 2", "syntax", [1, 3, 1, 4], "no use for `?`"),
+        ("1 ? 2", "syntax", [1, 3, 1, 4], "FlatPack does not use `?`."),
         ("main main", "type", [1, 1, 1, 10], "found `main`, which lacks an argument"),
         ("Split 4 (Enumerate 1 (+ 1) 6)", "type", [1, 1, 1, 29], "6"),
     ],
@@ -183,7 +183,7 @@ def test_errors_have_their_place_in_the_expression(
 def test_a_declaration_is_no_expression(text: str) -> None:
     error = evaluated(text)["error"]
     assert isinstance(error, dict)
-    assert error["hint"] == "Declarations stand in the program."
+    assert error["hint"] == "Write declarations in the program."
 
 
 def test_an_error_of_the_program_has_its_place_there() -> None:

@@ -539,7 +539,7 @@ RUN = {
 REFUSED = {
     "module m: {val f: *[1]i32 -> [1]i32 -> *([1]i32, [1]i32)} ="
     " {def f (a: *[1]i32) (b: [1]i32): (*[1]i32, [1]i32) = (a, b)}": "-> (*[1]i32, [1]i32)`",
-    "def f [n] (_: [n + 1]i32) = n def g [m] (xs: [m]i32) = f xs": "cannot be shown to be",
+    "def f [n] (_: [n + 1]i32) = n def g [m] (xs: [m]i32) = f xs": "The sizes `_ + 1` and `m` must",
     "type~ s = #a ([]i8) | #b ([]i8) def f (x: []i8) = let _v: s = #a x in x": "Nothing determines",
     "def f q (h: i32 -> i64) = zip (iota (h 3)) q": "bound inside the function",
     "def f (h: i32 -> i64) q = let k = (\\q -> q + h 1) 3 in zip (iota k) q": "bound inside the",
@@ -548,12 +548,12 @@ REFUSED = {
     "def g [n] (a: [n]i32): [n]i32 = a def f (xs: []i32) = let q = g xs let n = length q in"
     " scatter (copy q) (iota n) q": "bound inside the function",
     "def f (h: i32 -> i64) q = let n = h 3 in zip (iota (n + 1)) q": "has no value before it",
-    "type p = {a: i32} i32": "Only types with names take arguments",
-    "def f (x: [2](i32, i32) [3]) = x": "Only types with names take arguments",
+    "type p = {a: i32} i32": "Only a named type takes arguments, and this type has no name.",
+    "def f (x: [2](i32, i32) [3]) = x": "Only a named type takes arguments, and this type has no",
     "module type s = {val ! : i32 -> i32}": "cannot be redefined",
-    "module type s = {val m.+ : i32 -> i32 -> i32}": "is in another module",
-    "def a m.+ b = a": "is in another module",
-    "def f (m.+) = 1i32": "is in another module",
+    "module type s = {val m.+ : i32 -> i32 -> i32}": "`m.+` belongs to another module.",
+    "def a m.+ b = a": "`m.+` belongs to another module.",
+    "def f (m.+) = 1i32": "`m.+` belongs to another module.",
     "module type s = {val -: i32 -> i32 -> i32 val (-) : i32 -> i32}": "`-` is specified twice",
     "module type s = {type t type t}": "`t` is specified twice",
     "module type s = {val x: i32 module x: {val y: i32}}": "`x` is specified twice",
@@ -570,9 +570,9 @@ REFUSED = {
     "module reduce = {def q = 1i32} def f (x: []i32) = reduce (+) 0 x": "Unknown name `reduce`",
     "def f xs = let e = xs[0] in map2 (+) xs (iota e)": "The size of this parameter",
     "def f (n: i64) = loop (a, b) = (iota n, iota n) for i < n do\n"
-    " let (c, d) = unzip (zip a b) in (c with [0] = 1, d)": "`d` is used here",
+    " let (c, d) = unzip (zip a b) in (c with [0] = 1, d)": "This uses `d`, which was consumed at",
     "def f (n: i64) = loop (a, b) = (iota n, iota n) for i < 3i32 do\n"
-    " let (c, d) = unzip (zip (iota n) b) let a = a with [0] = 1 in (c, d)": "Two parameters",
+    " let (c, d) = unzip (zip (iota n) b) let a = a with [0] = 1 in (c, d)": "the loop consumes one",
     "def f [n] (xs: [n]i32) = loop (e: *[n]i32) = xs for _i < 3i32 do map (+ 1) e": "no `*`",
     "def f [n] (xs: [n]i32) = loop (e: *[n]i32) = xs for _i < 3i32 do e": "no `*`",
     "def f [n] (xs: [n]i32) =\n"
@@ -580,7 +580,7 @@ REFUSED = {
     " in y with [0] = 1": "This consumes `xs`",
     "def f [n] (xs: [n]i32) (ys: *[n]i32) = loop (e: *[n]i32) = ys for _i < 3i32 do xs": "outside",
     "def f [n] (xs: [n]i32) = loop (e: *[n]i32, f: *[n]i32) = (xs, xs) for _i < 3i32 do\n"
-    " let g = map (+ 1) e in (g, g)": "Two parameters",
+    " let g = map (+ 1) e in (g, g)": "in the next iteration, and the loop consumes one of them.",
     "module type v = {type t val c : []f32 -> *t}": "needs a name",
     "module type v = {type t [n] val c [n] : [n]f32 -> *t [n]}\n"
     "module m : v = {type t [n] = [n]f32 def c [n] (x: [n]f32) : t [n] = x}": "has type",
@@ -599,9 +599,9 @@ REFUSED = {
     "module m = intrinsics": "`intrinsics`",
     "open intrinsics": "`intrinsics`",
     "def use (xs: *[]i64) = xs[0] def f [n] (ns: *[n]i64) (xs: [use ns]f32) = xs[0]": "consume",
-    "def f (xs: []i32) = map (+ 1) <| filter (> 0) xs": "needs the size",
+    "def f (xs: []i32) = map (+ 1) <| filter (> 0) xs": "This uses the size `filtered` before the",
     "def f = (.0) <| loop (xs: []i32, j) = ([], 0) for i < 3i32 do (xs ++ xs, i)": "the size",
-    "def f (xs: []i32) (xss: [][]i32) = map (filter (> 0) xs ++) xss": "needs the size",
+    "def f (xs: []i32) (xss: [][]i32) = map (filter (> 0) xs ++) xss": "This uses the size",
     "def f (c: bool) (xs: []i32) = if c then [xs] else xs": "branches",
     "module m : {type t val of : i32 -> t} = {type t = i32 def of x = x}\n"
     "def f (x: i32) : i32 = m.of x": "expected `i32`, found `m.t`",
@@ -630,9 +630,9 @@ REFUSED = {
     "def f (x: bool) = let (n, _) = if x then (10, 1) else (20, 2i32)\n"
     " in \\(_: [n]bool) -> true": "takes arrays of size `n`",
     "def f n = let (m, _) = (n + 1, true) in (iota (m + 1), zip (iota m))": "takes arrays of size",
-    "def f [n] (xs: [n]i32) = let (a, b) = unzip (zip xs xs) in (a with [0] = 1, b)": "`b` is used",
+    "def f [n] (xs: [n]i32) = let (a, b) = unzip (zip xs xs) in (a with [0] = 1, b)": "consumed at",
     "def f [n] (xs: *[n](i32, i32)) =\n"
-    " let (a, b) = unzip xs in (a with [0] = 1, b with [0] = 2)": "`b` is used",
+    " let (a, b) = unzip xs in (a with [0] = 1, b with [0] = 2)": "This uses `b`, which was",
     "module type s = {type t val x: t} module f: (X: s) -> {type u val y: u} =\n"
     " \\(X: s) -> {type u = X.t def y = X.x}\n"
     "module a = f {type t = i32 def x = 1i32} def z = a.y + 1": "expected `u`",
@@ -648,12 +648,12 @@ REFUSED = {
     "def one 'a (f: i64 -> a): a = (tabulate 2 f)[0]\n"
     "def f 'a '~b (g: i64 -> a -> b) (x: a) = one (\\i -> g i x)": "The argument of `one`",
     "def both '^a '^b '^c (f: a -> b) (g: b -> c) (x: a): c = g (f x)\n"
-    "def f = both iota (\\xs -> length xs) 2": "every call of an earlier",
+    "def f = both iota (\\xs -> length xs) 2": "This argument's size would have to be a size that",
     "def both '~a (x: () -> a) (f: a -> i64) = f (x ())\n"
-    "def f (xs: []i32) = both (\\() -> filter (> 0) xs) (\\ys -> length ys)": "every call of an",
+    "def f (xs: []i32) = both (\\() -> filter (> 0) xs) (\\ys -> length ys)": "This argument's",
     "def once 'a (f: (() -> a) -> a) (x: () -> a): a = f x\n"
     "def f (xs: []i32) = once (\\(p: () -> []i32) -> p () ++ p ()) (\\() -> xs)": "`once`",
-    "def g (n: i64) (m: i64) (b: [n][m]bool) = b[0, 0]\ndef f = uncurry g": "every call of an",
+    "def g (n: i64) (m: i64) (b: [n][m]bool) = b[0, 0]\ndef f = uncurry g": "This argument's size",
     "def both '^a '^b (f: a -> b) (x: a) (y: a) = (f x, f y)\n"
     "def f (n: i64) = let (a, b) = both iota n n in zip a b": "Argument 2 of `zip`",
     "def f 'a 'b (g: a -> b) (x: a) = g x\ndef h (n: i64) = f iota n": "Argument 1 of `f`",

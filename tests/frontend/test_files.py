@@ -86,13 +86,13 @@ def test_the_types_show_what_is_used_of_each_file() -> None:
         ('def x = two\nimport "lib/base/numbers"', "Unknown name `two`"),
         ('import "lib/base"', "There is no file `lib/base.fut`"),
         ('import "../lib/sums"', "There is no file `../lib/sums.fut`"),
-        ('import "/lib/sums"', "is no path of a file"),
-        ('import ""', "is no path of a file"),
-        ('import "lib/"', "is no path of a file"),
-        ('import ".."', "is no path of a file"),
-        ('import "lib/\\nsums"', 'import "lib/\\nsums"` is no path of a file'),
-        (f'import "{"a/" * 200}b"', 'a/…"` is no path of a file'),
-        ('import "<prelude>/soacs"', "is no path of a file"),
+        ('import "/lib/sums"', "is not a path relative to this file's folder."),
+        ('import ""', "is not a path relative to this file's folder."),
+        ('import "lib/"', "is not a path relative to this file's folder."),
+        ('import ".."', "is not a path relative to this file's folder."),
+        ('import "lib/\\nsums"', 'nsums"` is not a path relative'),
+        (f'import "{"a/" * 200}b"', 'a/…"` is not a path'),
+        ('import "<prelude>/soacs"', "is not a path relative to this file's folder."),
     ],
 )
 def test_what_an_import_does_not_give(source: str, message: str) -> None:
@@ -122,9 +122,9 @@ def test_a_way_out_is_told() -> None:
         "Did you mean `base/numbers`?",
     )
     assert "without `.fut`" in error('import "lib/sums.fut"', FILES)["hint"]
-    assert "beside its `source`" in error('import "lib/sums"', {})["hint"]
+    assert "Put the file into the program's folder, or" in error('import "lib/sums"', {})["hint"]
     there = error('import "elsewhere"', {"lib/a.fut": "", "b.fut": ""})["hint"]
-    assert there == "What is there is `b` or `lib/a`."
+    assert there == "The files there are `b` or `lib/a`."
 
 
 def test_a_cycle_is_told_with_its_path() -> None:
@@ -223,7 +223,7 @@ def test_the_program_lies_where_it_says() -> None:
     assert told["error"]["hint"] == "Did you mean `../lib/a`?"
     told = asked('import "../../lib/other"', files, main="src/program.fut")
     assert told["error"]["message"] == "There is no file `../lib/other.fut`."
-    assert "none above their folder" in told["error"]["hint"]
+    assert "A program can import only the files in its folder and below." in told["error"]["hint"]
 
 
 def test_errors_of_an_imported_file_are_its_own_and_told_once() -> None:
@@ -240,18 +240,18 @@ def test_errors_of_an_imported_file_are_its_own_and_told_once() -> None:
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"a/../b.fut": ""}, "is no path"),
-        ({"/b.fut": ""}, "is no path"),
-        ({"b.txt": ""}, "is no path"),
-        ({"b\\c.fut": ""}, "is no path"),
-        ({"b\n.fut": ""}, "is no path"),
-        ({"./b.fut": ""}, "is no path"),
-        ({"<prelude>/b.fut": ""}, "is no path"),
-        ({"../b.fut": ""}, "is no path"),
-        ({".fut": ""}, "is no path"),
-        ({"b" * 197 + ".fut": ""}, "is no path"),
-        ({"b.fut": "", "B.fut": ""}, "`b.fut` and `B.fut` differ in case only"),
-        ({"src/Main.fut": ""}, "`src/Main.fut` and `src/main.fut` differ in case only"),
+        ({"a/../b.fut": ""}, "is not a valid path of a program file."),
+        ({"/b.fut": ""}, "is not a valid path of a program file."),
+        ({"b.txt": ""}, "is not a valid path of a program file."),
+        ({"b\\c.fut": ""}, "is not a valid path of a program file."),
+        ({"b\n.fut": ""}, "is not a valid path of a program file."),
+        ({"./b.fut": ""}, "is not a valid path of a program file."),
+        ({"<prelude>/b.fut": ""}, "is not a valid path of a program file."),
+        ({"../b.fut": ""}, "is not a valid path of a program file."),
+        ({".fut": ""}, "is not a valid path of a program file."),
+        ({"b" * 197 + ".fut": ""}, "is not a valid path of a program file."),
+        ({"b.fut": "", "B.fut": ""}, "`b.fut` and `B.fut` differ only in case."),
+        ({"src/Main.fut": ""}, "`src/Main.fut` and `src/main.fut` differ only in case."),
         ({"src/main.fut": ""}, "`src/main.fut` is given twice"),
         ({f"f{i}.fut": "" for i in range(1001)}, "at most 1000 files"),
     ],
@@ -292,7 +292,7 @@ def test_a_package_is_imported_from_where_it_lies() -> None:
         (
             f"{SORTS}/merge",
             SORTS,
-            "`github.com/diku-dk/sorts` is not there, which line 4 of `futhark.pkg` requires in "
+            "`github.com/diku-dk/sorts` is missing, which line 4 of `futhark.pkg` requires in "
             "version 0.4.1.",
             "`futhark pkg sync`",
         ),
@@ -301,18 +301,18 @@ def test_a_package_is_imported_from_where_it_lies() -> None:
             "-",
             "There is no file `merg.fut` in the package `github.com/diku-dk/sorts`, which line 4 of"
             " `futhark.pkg` requires in version 0.4.1.",
-            "Did you mean `merge`? Another version",
+            "Did you mean `merge`? A newer version of the package may have it",
         ),
         (
             "lib/github.com/diku-dk/fft/fft",
             "-",
-            "`github.com/diku-dk/fft` is not there, and `futhark.pkg` does not require it.",
+            "The package `github.com/diku-dk/fft` is missing, and",
             "`futhark pkg add github.com/diku-dk/fft` and `futhark pkg sync`",
         ),
         (
             "lib/github.com/diku-dk/fft/fft",
             "futhark.pkg",
-            "The package `github.com/diku-dk/fft` is not there.",
+            "The package `github.com/diku-dk/fft` is missing.",
             "`futhark pkg add github.com/diku-dk/fft`",
         ),
     ],
@@ -348,9 +348,8 @@ def test_an_error_in_a_package_names_its_version() -> None:
     assert found["span"][4] == f"{SORTS}/merge.fut"
     assert "Unknown name `scanned`" in found["message"]
     assert found["hint"].endswith(
-        "The file is of the package `github.com/diku-dk/sorts`, which line 4 of `futhark.pkg` "
-        "requires in version 0.4.1: if it is of another version, `futhark pkg sync` fetches that "
-        "one."
+        "The file belongs to the package `github.com/diku-dk/sorts`, which line 4 of `futhark.pkg` "
+        "requires in version 0.4.1. If you have another version, run `futhark pkg sync`."
     )
 
 
@@ -483,7 +482,7 @@ def test_a_program_of_too_many_files(
         (folder / f"n{k}.fut").write_text(f'-- more\nimport "n{k + 1}"')
     assert main(["check", str(folder / "n0.fut")]) == 1
     told = capsys.readouterr().err
-    assert told.startswith(f"{folder}/n5.fut:2:1: error[F005]: A program has at most 5 files.")
+    assert told.startswith(f"{folder}/n5.fut:2:1: error[F005]: A program may have at most 5 files.")
 
 
 def test_warnings_of_the_files_of_its_author() -> None:

@@ -19,7 +19,7 @@ DECIDED = {
     "main (xs : a Of b Of c) = map Join (Twist RotateL xs)": (
         "applied",
         "repack/insert",
-        "loops",
+        "No loop can read",
         1,
     ),
     "main (xs : n Of m) = Join (LetMap r (transpose xs) (r + 1))": (None, "", "", 0),
@@ -30,7 +30,7 @@ DECIDED = {
         "read once",
         0,
     ),
-    "main (xs : n Of m) = Join (Repack (transpose xs))": ("missed", "repack/remove", "no loops", 1),
+    "main (xs : n Of m) = Join (Repack (transpose xs))": ("missed", "repack/remove", "no loop", 1),
     "main (xs : n Of m) = let y = Repack (transpose xs) in y * y": (
         "missed",
         "repack/remove",

@@ -141,7 +141,7 @@ def test_precedence_is_kept() -> None:
 
 def test_a_result_that_means_something_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fmt, "rendered", lambda _doc, _width: ["def x = 2"])
-    with pytest.raises(CompilerBug, match="another program"):
+    with pytest.raises(CompilerBug, match="a different program"):
         formatted("def x =  1\n")
 
 

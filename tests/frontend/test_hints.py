@@ -13,14 +13,20 @@ HINTS = [
     ("def f (xs: [n]i32) = xs", "as in `def f [n] (xs: [n]i32) = ..`"),
     ("def f (m: i64) = iota m :> [n]i64", "Declare it before the parameters"),
     ("def f [count] (xs: [count]i32) (ys: [cuont]i32) = xs", "Did you mean `count`?"),
-    ("def f (n: i32) : [n]i32 = [1]", "Make it an i64 where it is bound"),
+    ("def f (n: i32) : [n]i32 = [1]", "Bind it as an i64, or write `i64.i32 ..`."),
     ("def f (x: i32) = g x\n\ndef g (x: i32) = x", "`g` is defined below, at line 3;"),
     ("def f (x: t) = x\ntype t = i32", "`t` is defined below, at line 2;"),
     ("def f = m.g\nmodule m = {def g = 1}", "`m` is defined below, at line 2;"),
     ("module m = {\n def f = g\n def g = 1\n}", "`g` is defined below, at line 3;"),
     ("module m = {\n def f = g\n}\ndef g = 1", "`g` is defined below, at line 4;"),
-    ("def f (n: i64, x: i32): [n]i32 = replicate n x", "own, `(n: i64)`, or leave the size open"),
-    ("def f = \\((n, _): (i64, i64)): [n]i64 -> iota n", "own, `(n: i64)`, or leave the size"),
+    (
+        "def f (n: i64, x: i32): [n]i32 = replicate n x",
+        "separate parameter, `(n: i64)`, or leave the size open, `[]`.",
+    ),
+    (
+        "def f = \\((n, _): (i64, i64)): [n]i64 -> iota n",
+        "separate parameter, `(n: i64)`, or leave the size open, `[]`.",
+    ),
     ("def g (x: i32) = x def f = g -1", "`f (-1)`"),
     ("def f (xs: []i32) = map -1 xs", "`f (-1)`"),
     ("def f (xs: []i32) = reduce + 0 xs", "`reduce (+) 0 xs`"),
@@ -29,7 +35,7 @@ HINTS = [
     ("def f (xs: []i32) (i: i32) = iota i", "`i64.i32`"),
     ("def f (n: i64) = map (\\i -> i * 2.5) (iota n)", "`f64.i64 x`"),
     ("def f (x: i32) = if x = 1 then 2 else 3", "`==`"),
-    ("def f (x: i32) = if x == 1 then 2", "always has an `else`"),
+    ("def f (x: i32) = if x == 1 then 2", "An `if` needs an `else`."),
     ("def f (x: i32) =\n let y = x\n y\ndef g = 1", "`let y = x in y`"),
     ("def f (x: i32) =\n let y = x\n y", "`let y = x in y`"),
     ("def f (n: i64) = loop x = 0 for i <= n do x", "`for i < n + 1`"),
@@ -57,13 +63,13 @@ def test_hint(source: str, hint: str) -> None:
 def test_a_name_of_its_own_scope_is_not_below() -> None:
     with pytest.raises(CompileError) as caught:
         check(parse("module m = {def g = 1}\ndef f = g"), Ctx())
-    assert caught.value.hint == "It is in a module: `m.g`."
+    assert caught.value.hint == "It belongs to a module: `m.g`."
 
 
 def test_a_number_is_no_function() -> None:
     with pytest.raises(CompileError) as caught:
         check(parse("def f (x: i32) = 1 x"), Ctx())
-    assert caught.value.message == "A number is no function, so it has no arguments."
+    assert caught.value.message == "A number is not a function, so it takes no arguments."
 
 
 def test_of_several_aliases_that_are_gone_the_same_is_named_every_time() -> None:

@@ -82,7 +82,10 @@ ERRORS = [
     ("def f (xs: *[]i8) = intrinsics.flat_update_2d xs 0 1 1 [[true]]", "Argument 5 of"),
     ("def f (xs: *[]i8) = lmad_update_2d xs 0 (1, 2, 3) [[1]]", "One tuple has 2 elements"),
     ("def f (xs: []i8) : [3][2]i8 = lmad_slice_2d xs 0 (1, 2) 2 3", "`3` and `2` are not the same"),
-    ("def f (xs: []i8) = map (\\i -> intrinsics.flat_index_2d xs i 1 1 1 1) [1, 2]", "every call"),
+    (
+        "def f (xs: []i8) = map (\\i -> intrinsics.flat_index_2d xs i 1 1 1 1) [1, 2]",
+        "The function returns an array whose size may differ at each call.",
+    ),
     ("def f [n] [m] (xs: [n][m]i8) = diagonal xs", "`n` and `m` are not the same"),
     # uniqueness
     ("def f (xs: []i8) = intrinsics.flat_update_2d xs 0 1 1 [[1]]", "whose type has no `*`"),
@@ -93,7 +96,7 @@ ERRORS = [
     (f"def f (xs: *[]i8) = let ys = {INDEX} let xs[0] = 3 in ys", "through its alias `xs`"),
     (
         f"def f (xs: *[]i8) = let ys = {INDEX} in intrinsics.flat_update_2d xs 0 1 1 ys",
-        "in another argument",
+        "which another argument also contains.",
     ),
     (f"def f (xs: []i8) : *[][]i8 = {INDEX}", "is declared fresh"),
     ("def f (xs: *[]i8) = let ys = windows 2 xs let xs[0] = 1 in ys", "through its alias `xs`"),
@@ -134,7 +137,7 @@ def test_what_is_fine(source: str) -> None:
 def test_other_intrinsics_are_not_for_programs(name: str, hint: str) -> None:
     found = error(f"def f = intrinsics.{name}")
     assert isinstance(found, Limitation)
-    assert found.message == f"`intrinsics.{name}` is no intrinsic that programs can use."
+    assert found.message == f"Programs cannot use the intrinsic `intrinsics.{name}`."
     assert found.hint.startswith(hint)
     assert found.span.col == 9
 

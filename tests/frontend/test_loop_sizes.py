@@ -57,7 +57,7 @@ def test_arrays_of_two_sizes_may_not() -> None:
     ],
 )
 def test_a_size_that_no_array_of_a_type_has_is_refused(source: str) -> None:
-    with pytest.raises(CompileError, match="is not by itself the size of an array"):
+    with pytest.raises(CompileError, match="alone is not the size of an array"):
         check(parse(source), Ctx())
 
 

@@ -48,7 +48,7 @@ def test_a_constructor_is_compared_with_nothing_unknown(source: str) -> None:
     with pytest.raises(TypeError_) as caught:
         check(parse(OPTION + source), Ctx())
     error = caught.value
-    assert "The variants of the type are not known here." in error.message + error.hint
+    assert "The variants of the type are unknown here." in error.message + error.hint
 
 
 @pytest.mark.parametrize("source", ACCEPTED)

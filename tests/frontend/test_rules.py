@@ -23,8 +23,8 @@ def problem(source: str) -> CompileError | None:
 
 REFUSED = [
     # sizes and functions in types
-    ("type row = []f32", "has a size of its own"),
-    ("type~ row = []f32 type two = (row, row)", "has a size of its own"),
+    ("type row = []f32", "has a size that may differ from value to value."),
+    ("type~ row = []f32 type two = (row, row)", "has a size that may differ from value to value."),
     # what a size is called
     ("def f [n] (xs: [n]i32): [n]i64 = iota (length xs)", "expected `[n]i64`, found `[length xs]"),
     ("def f [n] (xs: [n]i64) = map2 (+) xs (iota (length xs))", "found `[length xs]i64`"),
@@ -33,7 +33,7 @@ REFUSED = [
     ("def f (xs: []i32): [length xs]i32 = map (+ 1) xs", "to be `length xs`, which needs `xs`"),
     ("def f (xss: [][]i64) = map2 (+) xss[0] (iota (length xss[0]))", "`length xss[0]`"),
     ("type^ f = (k: i64) -> [k]i32 -> i64 def g: f = \\_ xs -> length xs", "does not say so"),
-    ("type^ f = (k: i64) -> [k]i32 -> i64 def g: f = \\k xs -> k + length xs", "that before it"),
+    ("type^ f = (k: i64) -> [k]i32 -> i64 def g: f = \\k xs -> k + length xs", "This parameter"),
     ("def f (c: bool) (xs: []i32) = if c then filter (> 0) xs else ???", "Nothing determines"),
     ("def f [n] (xs: [n]i64): [reduce (+) 0 xs]i64 = iota (reduce (*) 0 xs)",
      "expected `[reduce (+) 0 xs]i64`"),
@@ -43,8 +43,8 @@ REFUSED = [
     ("type^ t = i32 type u = [3]t", "might be a function"),
     ("type^ t = i32 type u = (t, t)", "contains a function"),
     ("type~ t = (i32 -> i32, i32)", "contains a function"),
-    ("type^ t = []bool -> bool", "size has no name"),
-    ("type^ t = (i32, []bool -> bool)", "size has no name"),
+    ("type^ t = []bool -> bool", "The type `t` is a function type whose argument has an unnamed"),
+    ("type^ t = (i32, []bool -> bool)", "The type `t` is a function type whose argument has an"),
     ("type t = " + " | ".join(f"#c{i}" for i in range(256)), "at most 255 constructors"),
     # module types
     ("module type s = {val x: t}", "Unknown type `t`"),
@@ -71,8 +71,8 @@ REFUSED = [
     ("module f (p: {type t val x: t}) = {def y = p.x + 1i32}", "expected `t`, found `i32`"),
     ("module f (p: {type t val x: t}) = {def y : i32 = p.x}", "expected `i32`, found `t`"),
     ("module f (p: {type^ t}) = {def g (xs: []p.t) = xs}", "cannot be a function"),
-    ("module f (p: {type~ t}) = {type u = p.t}", "has a size of its own"),
-    ("module f (p: {type~ t}) = {type u = (p.t, i8)}", "has a size of its own"),
+    ("module f (p: {type~ t}) = {type u = p.t}", "has a size that may differ from value to value."),
+    ("module f (p: {type~ t}) = {type u = (p.t, i8)}", "has a size that may differ from value to"),
     ("module f (p: {type t}) = {def g (x: p.t) (y: p.t) = x == y}", "abstract type `t`"),
     # other rules
     ("module m = {entry f (x: i32) = x}", "cannot be inside a module"),
@@ -94,7 +94,7 @@ REFUSED = [
     ("module m = {def c = []} def f (a: *[]i8) = a def g (x: i32) = f m.c", "a constant"),
     ("def f (n: i64) : (*[]i64, *[]i64) =\n"
      " let (a, b) = loop _ = (iota 3, iota 3) for i < n do let c = iota 3 in (c, c) in (a, b)",
-     "Two parts of the result"),
+     "Two components of the result of `f` share"),
 ]  # fmt: skip
 
 

@@ -67,8 +67,7 @@ REFUSED = (
     ),
     (
         "(n: i64) = loop (s: opt ([n]i64)) = #none for i < n do #some (iota i)",
-        "A size of the loop's parameter must stay the same. The sizes `n` and `i` are not the"
-        " same.",
+        "A size of the loop parameter must not change. The sizes `n` and `i` are not the same.",
         "(n: i64) = loop [k] (s: opt ([k]i64)) = #none for i < n do #some (iota i)",
     ),
     (

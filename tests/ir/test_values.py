@@ -125,7 +125,7 @@ LONG = ", ".join(["[1, 2]"] * 40)
         (f"[{'1, ' * 60},]", "1:182", "Expected a value"),
         (f"[{'1, ' * 60}, 1]", "1:182", "Expected a value"),
         (f"[, {'1, ' * 60} 1]", "1:2", "Expected a value"),
-        ('1 "\\u0041"', "1:3", "There is no escape"),
+        ('1 "\\u0041"', "1:3", "`\\u` is not an escape sequence."),
         ("empty([2]i32)", "1:1", "size of 0"),
         ("empty([0]int)", "1:1", "no primitive type"),
         ("empty([9223372036854775808]i64)", "1:1", "size of 0"),

@@ -106,27 +106,27 @@ def test_cuda_runs_them(source: str, given: list[np.ndarray], output: list[int])
         (
             "def f (n: i64) (g: i64 -> i64): i64 = if n == 0 then 0 else f (n - 1) (\\x -> g x)",
             [1, 72],
-            "`f` calls itself, so it has to pass its functional parameter on unchanged.",
+            "`f` calls itself, so it must pass its functional parameter on unchanged.",
         ),
         (
             "def f (g: i64 -> i64) (n: i64): i64 = let h = f g in if n == 0 then 0 else h (n - 1)",
             [1, 47],
-            "each use has to be a call with all 2 arguments",
+            "`f` calls itself and has a functional parameter, so inside",
         ),
         (
             "def f (n: i64): i64 -> i64 = \\x -> if n == 0 then x else f (n - 1) x",
             [1, 5],
-            "its result can neither be nor hold a function",
+            "`f` calls itself, so its result cannot be or contain a function.",
         ),
         (
             "def f [n] (xs: [n]i32) = if n == 0 then xs else f (tail xs)",
             [1, 5],
-            "the type of the result has to be written",
+            "`f` calls itself and its result has a size, so you must",
         ),
         (
             "def g (n: i64) = let f (x: i64): i64 = if x == 0 then 0 else f (x - 1) in f n",
             [1, 62],
-            "`f` calls itself, which only definitions of a file or module can.",
+            "`f` calls itself. Only a top-level definition of a file or module can do that.",
         ),
         (
             "def h (n: i64) (g: i64 -> i64): i64 = if n == 0 then 0 else g (h (n - 1) g)\n"

@@ -75,14 +75,14 @@ def _in_no_circle(one: Import, path: str, above: list[str]) -> None:
         return
     if path == above[-1]:
         raise TypeError_(
-            codes.files.CYCLE, f"`{path}` imports itself.", one.span, "Leave the import out."
+            codes.files.CYCLE, f"`{path}` imports itself.", one.span, "Remove the import."
         )
     ring = [*above[above.index(path) :], path]
     raise TypeError_(
         codes.files.CYCLE,
         f"These files import each other: {' -> '.join(f'`{file}`' for file in ring)}.",
         one.span,
-        "Move what both of them need to a file of its own.",
+        "Move the definitions that both need to another file.",
     )
 
 

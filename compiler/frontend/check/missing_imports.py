@@ -17,7 +17,7 @@ from compiler.frontend.files import ENDING, MANIFEST, Import, package_of
 
 MOST_NAMED = 4
 """Most files of a folder that are listed in full."""
-_ALONE = "An imported file lies in the folder of the program, or is given beside its `source`."
+_ALONE = "Put the file into the program's folder, or send it with the program in `files`."
 
 
 def missing(one: Import, path: str, files: Mapping[str, str], main: str) -> TypeError_:
@@ -34,7 +34,7 @@ def _hint(one: Import, path: str, files: Mapping[str, str], main: str) -> str:
     folder = posixpath.dirname(one.span.file or main)
     known = {_spelt(file, folder): file for file in files if file.endswith(ENDING)}
     if one.path.endswith(ENDING):
-        return f"An import is written without `{ENDING}`."
+        return f"Write the import without `{ENDING}`."
     for named, at in ((one.path, path.removesuffix(ENDING)), (f"{one.path}{ENDING}", path)):
         inside = [name for name, file in known.items() if file.startswith(f"{at}/")]
         if inside:
@@ -46,10 +46,10 @@ def _hint(one: Import, path: str, files: Mapping[str, str], main: str) -> str:
     if same:
         return f"Did you mean {' or '.join(f'`{name}`' for name in sorted(same)[:3])}?"
     if path.startswith("../"):
-        return "A program sees the files that are given with it, and none above their folder."
+        return "A program can import only the files in its folder and below."
     others = [name for name, file in known.items() if file != (one.span.file or main)]
     near = did_you_mean(one.path, known)
-    return near or (f"What is there is {_some(sorted(others))}." if others else _ALONE)
+    return near or (f"The files there are {_some(sorted(others))}." if others else _ALONE)
 
 
 def _some(names: list[str]) -> str:
@@ -78,11 +78,13 @@ def _of_package(
             codes.files.PACKAGE,
             f"There is no file `{name}` in the package `{package}`{required and f', {required}'}.",
             one.span,
-            f"{near} Another version of the package may have it: `futhark pkg add {package}` takes "
-            "the newest, and `futhark pkg sync` fetches it.".strip(),
+            (
+                f"{near} A newer version of the package may have it: run `futhark pkg add "
+                f"{package}`, then `futhark pkg sync`."
+            ).strip(),
         )
     if required:
-        message = f"The package `{package}` is not there, {required}."
+        message = f"The package `{package}` is missing, {required}."
         return TypeError_(
             codes.files.PACKAGE,
             message,
@@ -91,7 +93,7 @@ def _of_package(
         )
     return TypeError_(
         codes.files.PACKAGE,
-        f"The package `{package}` is not there"
+        f"The package `{package}` is missing"
         + (f", and `{manifest}` does not require it." if manifest in files else "."),
         one.span,
         f"Fetch it with `futhark pkg add {package}` and `futhark pkg sync`.",
@@ -115,8 +117,8 @@ def package_hint(file: str, files: Mapping[str, str]) -> str:
         return ""
     required = requirement(found[2], files.get(f"{found[1]}{MANIFEST}"))
     if not required:
-        return f"The file is of the package `{found[2]}`."
+        return f"The file belongs to the package `{found[2]}`."
     return (
-        f"The file is of the package `{found[2]}`, {required}: if it is of another version, "
-        "`futhark pkg sync` fetches that one."
+        f"The file belongs to the package `{found[2]}`, {required}. If you have another "
+        "version, run `futhark pkg sync`."
     )

@@ -326,7 +326,7 @@ def finish(st: Checker, made: CheckedDef, dec: decs.ValDec, is_entry: bool) -> t
     if not definition.params and definition.size_params and definition.ext:
         raise TypeError_(
             codes.sizes.CONSTANT,
-            f"`{dec.name}` is no function, so it cannot have size parameters and unknown sizes.",
+            f"`{dec.name}` is not a function, so it cannot have size parameters and unknown sizes.",
             dec.name_span,
         )
     if not definition.params:
@@ -356,7 +356,7 @@ def _sizes_are_known(st: Checker) -> None:
                 codes.sizes.UNDETERMINED,
                 f"Nothing determines the size `{name}`.",
                 span,
-                "Write the type of the value, with the size that it has.",
+                "Write the type of the value, including its size.",
             )
     st.let_sizes.clear()
 
@@ -404,14 +404,14 @@ def _type(st: Checker, dec: decs.TypeDec) -> None:
     if anonymous and _takes_any_size(found.type):
         raise TypeError_(
             codes.sizes.UNNAMED,
-            f"The type `{dec.name}` is that of a function whose argument's size has no name.",
+            f"The type `{dec.name}` is a function type whose argument has an unnamed size.",
             anonymous[0],
             f"Name the size: `{dec.kind} {dec.name} [n] = [n]i32 -> i32`.",
         )
     if lift < SIZE_LIFTED and (found.lift == SIZE_LIFTED or anonymous):
         raise TypeError_(
             codes.sizes.OPEN_TYPE,
-            f"The type `{dec.name}` has a size of its own, which may differ from value to value.",
+            f"The type `{dec.name}` has a size that may differ from value to value.",
             anonymous[0] if anonymous else dec.span,
             "Define it with `type~`, or name the size: `type t [n] = [n]i32`.",
         )

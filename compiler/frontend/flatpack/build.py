@@ -55,10 +55,10 @@ class TermBuilder:
         if self.made > _MOST_TERMS:
             raise wrong(
                 codes.flatpack.TOO_MUCH,
-                f"The program becomes more than {_MOST_TERMS} operations here.",
+                f"Here the program exceeds {_MOST_TERMS} operations.",
                 term.span,
-                "A function that calls another one twice doubles it: bind what they share by "
-                "`let`.",
+                "A function that calls another one twice doubles its operations: bind "
+                "shared values with `let`.",
             )
         return term
 
@@ -74,7 +74,7 @@ class TermBuilder:
             if not is_int(text) or not low <= int(text) <= high:
                 raise wrong(
                     codes.flatpack.NUMBER,
-                    f"`{text}` is no value of the elements' type, `{type_}`.",
+                    f"`{text}` is not a value of the element type `{type_}`.",
                     self.at(span),
                     "The first line of the program can name another type, such as `type f64`.",
                 )
@@ -90,9 +90,9 @@ class TermBuilder:
                 names = " and ".join(f"`{t_ or self.element}`" for t_ in (prim, one.prim))
                 raise wrong(
                     codes.flatpack.TYPES,
-                    f"{what} takes elements of one type; these are {names}.",
+                    f"{what} takes elements of one type, but these are {names}.",
                     self.at(span),
-                    f"`As {prim or self.element} ..` converts.",
+                    f"Convert with `As {prim or self.element} ..`.",
                 )
         return found
 
@@ -118,9 +118,9 @@ class TermBuilder:
         """Convert a value to an array with at least one dimension."""
         found = self.term(value, span)
         if not found.shape:
-            message = f"`{what}` takes an array, and this is one value."
+            message = f"`{what}` takes an array, but this is one value."
             raise wrong(
-                codes.flatpack.SHAPE, message, self.at(span), "`HasShape` gives it a shape."
+                codes.flatpack.SHAPE, message, self.at(span), "Give it a shape with `HasShape`."
             )
         return found
 
@@ -139,7 +139,7 @@ class TermBuilder:
         size = self.int(value, span, "Of")
         if size.constant is not None and size.constant < 0:
             at = value.span if isinstance(value, Int) and value.span else span
-            raise wrong(codes.flatpack.RANGE, f"A size of {size} is below 0.", self.at(at))
+            raise wrong(codes.flatpack.RANGE, f"The size {size} is negative.", self.at(at))
         return (size,)
 
     def structural(self, value: Value, span: Span, what: str) -> t.Structural:
@@ -189,11 +189,13 @@ class TermBuilder:
             if one.shape and shape and one.shape != shape:
                 raise wrong(
                     codes.flatpack.SHAPE,
-                    f"{what} takes arrays of one shape; these are {self.shape(shape)} and "
-                    f"{self.shape(one.shape)}.",
+                    f"{what} takes arrays of one shape, but these are "
+                    f"{self.shape(shape)} and {self.shape(one.shape)}.",
                     self.at(span),
-                    "If they are the same whenever the program runs, claim it: "
-                    f"`HasShape .. ({self.shape(shape)})`."
+                    (
+                        "If you know that they are always the same, claim it: `HasShape .. "
+                        f"({self.shape(shape)})`."
+                    )
                     if len(shape) == len(one.shape) and not certainly_differ(shape, one.shape)
                     else "",
                 )
@@ -265,7 +267,7 @@ class TermBuilder:
         if (low is not None and low < 0) or (above is not None and above <= 0):
             shown = self.sizes.show(size)
             rows = "1 row" if size == 1 else f"{shown} rows"
-            self.outside(f"Index {self.sizes.show(at)} of `{what}` is outside: {rows}.", span)
+            self.outside(f"Index {self.sizes.show(at)} of `{what}` is out of bounds: {rows}.", span)
 
     def outside(self, message: str, span: Span, hint: str = "Indices count from 0.") -> NoReturn:
         """Raise the error for an index out of bounds."""
@@ -274,7 +276,7 @@ class TermBuilder:
     def get_data(self, args: Sequence[Value], span: Span) -> Value:
         """Build `GetData file shape`: the same file in the same shape is one source."""
         if not isinstance(args[0], str):
-            raise wrong(codes.flatpack.KIND, "`GetData` takes a file's name first.", self.at(span))
+            raise wrong(codes.flatpack.KIND, "`GetData` takes a file name first.", self.at(span))
         shape = self.dims(args[1], span)
         key = args[0], shape
         if key not in self.files:
@@ -290,13 +292,13 @@ class TermBuilder:
         shape, values = self.dims(args[1], span), self.terms(args[0], span, "`Literal`")
         texts = [one.text for one in values if isinstance(one, t.Number)]
         if len(texts) < len(values):
-            raise wrong(codes.flatpack.KIND, "A `Literal` is made of numbers.", self.at(span))
+            raise wrong(codes.flatpack.KIND, "A `Literal` may contain only numbers.", self.at(span))
         count = Poly.product(shape)
         if count != len(values):
             raise wrong(
                 codes.flatpack.SHAPE,
-                f"The list has {len(values)} numbers, and the shape {self.shape(shape)} has room "
-                f"for {self.sizes.show(count)}.",
+                f"The list has {len(values)} numbers, but the shape {self.shape(shape)} "
+                f"needs {self.sizes.show(count)}.",
                 self.at(span),
             )
         prim = values[0].prim if values else None
@@ -395,8 +397,8 @@ class TermBuilder:
         if acc.shape and acc.shape != arg.shape[1:]:
             raise wrong(
                 codes.flatpack.SHAPE,
-                f"The accumulator has the shape {self.shape(acc.shape)}, and the rows that are "
-                f"folded have {self.shape(arg.shape[1:])}.",
+                f"The accumulator has the shape {self.shape(acc.shape)}, but the folded "
+                f"rows have {self.shape(arg.shape[1:])}.",
                 self.at(span),
             )
         return self.new(t.Fold(self.at(span), arg.shape[1:], op, acc, arg, prim=arg.prim))
@@ -436,8 +438,8 @@ class TermBuilder:
                 counts = " and ".join(self.sizes.show(x.shape[0]) for x in (found[0], one))
                 raise wrong(
                     codes.flatpack.SHAPE,
-                    f"`{what}` takes a tuple whose arrays have as many rows each; these have "
-                    f"{counts}.",
+                    f"`{what}` takes a tuple whose arrays have equally many rows, but "
+                    f"these have {counts}.",
                     self.at(span),
                 )
         return found
@@ -452,10 +454,11 @@ class TermBuilder:
         if own := sorted(self.sizes.found & set().union(*(p.names() for p in body.shape))):
             raise wrong(
                 codes.flatpack.SHAPE,
-                "Each row could keep another number of elements, and an array has rows of one "
-                "shape.",
+                "`Filter` may keep another number of elements in each row, but all "
+                "rows of an array have one shape.",
                 self.at(span),
-                f"Fold what `Filter` gives here ({', '.join(own)} of them), or filter outside.",
+                f"Fold the result of `Filter` here (its size is {', '.join(own)}), or "
+                "filter outside.",
             )
         shape = (args[0].shape[0], *body.shape)
         more = tuple(rows[1:]), tuple(args[1:])

@@ -190,7 +190,7 @@ class _Evaluation(TermBuilder):
         if found is None:
             raise wrong(
                 codes.flatpack.NUMBER,
-                f"`{name.text}` is no type of numbers.",
+                f"`{name.text}` is not a number type.",
                 name.span,
                 "The types are i8 to i64, u8 to u64, f16, f32 and f64.",
             )
@@ -202,7 +202,7 @@ class _Evaluation(TermBuilder):
             case None:
                 raise wrong(
                     codes.flatpack.MAIN,
-                    f"`main` does not say what its parameter `{param.name}` is.",
+                    f"The parameter `{param.name}` of `main` has no type.",
                     param.span,
                     f"Write `({param.name} : n)` for an array, `({param.name} : Int)` for an "
                     f"integer, `({param.name} : Scalar)` for one value.",
@@ -258,9 +258,9 @@ class _Evaluation(TermBuilder):
                 return [Poly.const(int(text))]
         raise wrong(
             codes.flatpack.MAIN,
-            "A size of a parameter is a name or a number.",
+            "The size of a parameter must be a name or a number.",
             shape.span,
-            "Write such as `n Of 3`; `HasShape` claims more of it.",
+            "Write a shape such as `n Of 3`, and claim more with `HasShape`.",
         )
 
     # --- expressions ---
@@ -312,14 +312,17 @@ class _Evaluation(TermBuilder):
             found = (
                 f"a tuple of {len(value.parts)}" if isinstance(value, TupleOf) else kind_of(value)
             )
-            message = f"This names the {len(pattern.elems)} parts of a tuple, found {found}."
+            message = (
+                f"This pattern names the {len(pattern.elems)} components of a tuple, but "
+                f"the value is {found}."
+            )
             raise wrong(codes.flatpack.KIND, message, self.at(pattern.span))
         env: dict[str, Value] = {}
         for one, part in zip(pattern.elems, value.parts, strict=True):
             assert is_pattern(one)
             for name, found_ in self.bound(one, part).items():
                 if name in env:
-                    message = f"`{name}` names two parts of a tuple."
+                    message = f"`{name}` names two components of a tuple."
                     raise wrong(codes.flatpack.KIND, message, self.at(one.span))
                 env[name] = found_
         return env
@@ -339,14 +342,14 @@ class _Evaluation(TermBuilder):
             arity, _ = CONSTRUCTORS[text]
             return Function(text, arity, partial(self.constructor, text))
         if text == "As":
-            message = "`As` takes a type of numbers and an array."
+            message = "`As` takes a number type and an array."
             raise wrong(codes.flatpack.KIND, message, self.at(e.span))
         if text in _BINDERS:
             message = f"`{text}` takes a name, an array and a body."
             raise wrong(codes.flatpack.KIND, message, self.at(e.span))
         near = did_you_mean(text, [*env, *self.definitions, *WORDS])
         hint = near or "Define it, or make it a parameter."
-        raise wrong(codes.flatpack.UNKNOWN, f"Nothing is called `{text}`.", self.at(e.span), hint)
+        raise wrong(codes.flatpack.UNKNOWN, f"`{text}` is not defined.", self.at(e.span), hint)
 
     def definition(self, one: s.Definition, span: Span) -> Value:
         """Evaluate a definition: to a function, or to a value if it has no parameters."""
@@ -361,9 +364,9 @@ class _Evaluation(TermBuilder):
             way = " -> ".join((*self.around[self.around.index(name) :], name))
             raise wrong(
                 codes.flatpack.ENDLESS,
-                f"`{name}` needs itself: {way}.",
+                f"`{name}` uses itself: {way}.",
                 self.at(span),
-                "Functions are put in place where they are used. Write the repetition with "
+                "FlatPack inlines functions where they are used. Write repetition with "
                 "`LetMap` or `Fold`.",
             )
         site = self.site
@@ -463,9 +466,9 @@ class _Evaluation(TermBuilder):
                 return times * sizes.setdefault(name, self.sizes.quotient(size, times))
         raise wrong(
             codes.flatpack.MAIN,
-            "A size in a signature is a name, a number, or a multiple such as `2 * n`.",
+            "A size in a signature must be a name, a number, or a multiple such as `2 * n`.",
             self.at(dim.span),
-            "What it must be besides can be claimed by `HasShape`.",
+            "Claim any other size with `HasShape`.",
         )
 
     def lambda_(
@@ -518,7 +521,7 @@ class _Evaluation(TermBuilder):
         first = args[0]
         prim = _prim(first.text) if isinstance(first, s.Name) else None
         if prim is None:
-            message = "`As` takes a type of numbers first, such as `f32`."
+            message = "`As` takes a number type first, such as `f32`."
             raise wrong(codes.flatpack.KIND, message, self.at(first.span))
         fn = Function("As", 1, partial(self.as_, prim))
         return self.applied(fn, [self.exp(arg, env) for arg in args[1:]], span)
@@ -562,7 +565,7 @@ class _Evaluation(TermBuilder):
         while args:
             if not isinstance(fn, Function):
                 hint = "Write `Twist` before it." if isinstance(fn, t.Structural) else ""
-                message = f"This is {kind_of(fn)}, and is given an argument."
+                message = f"This is {kind_of(fn)}, which takes no argument."
                 raise wrong(codes.flatpack.KIND, message, self.at(span), hint)
             lacks = fn.arity - len(fn.given)
             given = (*fn.given, *args[:lacks])
@@ -591,10 +594,10 @@ def _without_element(span: Span) -> TypeError_:
     """Return the error for a component of a given tuple without an element type."""
     return wrong(
         codes.flatpack.MAIN,
-        "A part of a tuple ends in the type of its elements.",
+        "The type of a tuple component must end in its element type.",
         span,
-        "Write such as `n Of (3 Of f32, i32)`; the types are i8 to i64, u8 to u64, f16, "
-        "f32 and f64.",
+        "Write a type such as `n Of (3 Of f32, i32)`. Element types are i8 to i64, u8 "
+        "to u64, f16, f32 and f64.",
     )
 
 

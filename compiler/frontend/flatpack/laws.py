@@ -139,7 +139,7 @@ def _inverse(laws: _Laws, term: t.Twist) -> Found:
     inner = term.arg
     if not isinstance(inner, t.Twist) or _INVERSE.get(type(term.how)) is not type(inner.how):
         return None
-    return Applied(inner.arg, "One order undoes the other.")
+    return Applied(inner.arg, "One reordering undoes the other.")
 
 
 def _split_join(laws: _Laws, term: t.Join) -> Found:
@@ -148,8 +148,8 @@ def _split_join(laws: _Laws, term: t.Join) -> Found:
     if not isinstance(inner, t.Split):
         return None
     if why := laws.fails(inner):
-        return Missed(f"The pieces are joined again, but {why} would not be noticed.")
-    return Applied(inner.arg, "The pieces are joined as they were.")
+        return Missed(f"The pieces are joined again, but removing both would hide {why}.")
+    return Applied(inner.arg, "The pieces are joined in the order in which they were split.")
 
 
 def _of_zip(laws: _Laws, term: t.Twist) -> Found:
@@ -159,10 +159,10 @@ def _of_zip(laws: _Laws, term: t.Twist) -> Found:
         return None
     at = how.at.constant
     if at is None:
-        return Missed("Which of the arrays it is depends on the index.")
+        return Missed("The index that selects the array is not constant.")
     others = [one for k, one in enumerate(inner.args) if k != at]
     if why := next(filter(None, map(laws.may_fail, others)), ""):
-        return Missed(f"The other arrays are not used, but {why} would not be noticed.")
+        return Missed(f"The other arrays are not used, but removing them would hide {why}.")
     return Applied(inner.args[at], "The other arrays are not used.")
 
 
@@ -172,12 +172,14 @@ def _of_arith(laws: _Laws, term: t.Twist) -> Found:
     if not isinstance(inner, t.Arith | t.If | t.As) or not isinstance(term.how, _PARTS):
         return None
     if laws.uses[id(inner)] > 1:
-        return Missed("All of it is used elsewhere: a part would be computed twice.")
+        return Missed("All of it is used elsewhere, so a part would be computed twice.")
     if why := laws.fails(inner):
-        return Missed(f"Only a part is used, but {why} would not be noticed.")
+        return Missed(f"Only a part is used, but computing only that part would hide {why}.")
     parts = {id(part): laws.twist(term.how, part, term) for part in t.parts(inner)}
     made = replace(t.with_parts(inner, parts), shape=term.shape)
-    return Applied(made, "Only the part that is used is computed.", _saved(laws, inner, term))
+    return Applied(
+        made, "The program computes only the part that is used.", _saved(laws, inner, term)
+    )
 
 
 def _of_map(laws: _Laws, term: t.Twist) -> Found:
@@ -186,18 +188,20 @@ def _of_map(laws: _Laws, term: t.Twist) -> Found:
     if not isinstance(inner, t.LetMap) or not isinstance(how, _PARTS):
         return None
     if laws.uses[id(inner)] > 1:
-        return Missed("All rows are used elsewhere: a part would be computed twice.")
+        return Missed("All rows are used elsewhere, so some would be computed twice.")
     if why := laws.may_fail(inner.body):
-        return Missed(f"Only some rows are used, but {why} would not be noticed.")
+        return Missed(f"Only some rows are used, but computing only those would hide {why}.")
     if not _cannot_fail(how, inner.shape) and isinstance(how, t.Slice) and not _needs(inner):
-        return Missed("The row may not be there, which would not be noticed.")
+        return Missed("The row may not exist, and skipping it would hide that failure.")
     rows = {id(var): laws.twist(how, arg, term) for var, arg in inner.rows}
     if isinstance(how, t.Slice):
         made = _substituted(inner.body, rows)
     else:
         first, *more = rows.values()
         made = replace(inner, shape=term.shape, arg=first, args=tuple(more))
-    return Applied(made, "Only the rows that are used are computed.", _saved(laws, inner, term))
+    return Applied(
+        made, "The program computes only the rows that are used.", _saved(laws, inner, term)
+    )
 
 
 def _needs(term: t.LetMap) -> bool:
@@ -223,11 +227,20 @@ def _saved(laws: _Laws, whole: t.Term, part: t.Term) -> tuple[tuple[str, str], .
 
 
 LAWS = (
-    NodeRule("laws/inverse", "Leaves out two orders that undo each other.", (t.Twist,), _inverse),
-    NodeRule("laws/split-join", "Leaves out pieces that are joined again.", (t.Join,), _split_join),
-    NodeRule("laws/slice-zip", "Takes one of several stacked arrays.", (t.Twist,), _of_zip),
-    NodeRule("laws/part-arith", "Computes the part that is used.", (t.Twist,), _of_arith),
-    NodeRule("laws/part-map", "Maps over the rows that are used.", (t.Twist,), _of_map),
+    NodeRule("laws/inverse", "Removes two reorderings that undo each other.", (t.Twist,), _inverse),
+    NodeRule(
+        "laws/split-join", "Removes a split whose pieces are joined again.", (t.Join,), _split_join
+    ),
+    NodeRule(
+        "laws/slice-zip",
+        "Selects one of several stacked arrays instead of stacking them.",
+        (t.Twist,),
+        _of_zip,
+    ),
+    NodeRule(
+        "laws/part-arith", "Computes only the part of an array that is used.", (t.Twist,), _of_arith
+    ),
+    NodeRule("laws/part-map", "Maps only over the rows that are used.", (t.Twist,), _of_map),
 )
 _BY_KIND: dict[type[t.Term], tuple[NodeRule, ...]] = {
     kind: tuple(law for law in LAWS if kind in law.on) for kind in (t.Twist, t.Join)
@@ -246,7 +259,7 @@ def apply_laws(program: Any, ctx: Ctx) -> Any:
 
 PASS = Pass(
     "laws",
-    "Rewrites FlatPack programs by their laws, so that less is computed.",
+    "Rewrites FlatPack programs by algebraic laws to compute less.",
     apply_laws,
     LAWS,
     optional=True,

@@ -39,7 +39,9 @@ def laid_out(source: str) -> str:
     made = re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in lines)).strip("\n") + "\n"
     ending = "\r\n" if re.match(r"[^\n]*\r\n", source) else "\n"
     if _tokens(made) != _tokens(source):
-        raise CompilerBug("In another layout this would be another program.", span_at(source, 0))
+        raise CompilerBug(
+            "With another layout this text would be a different program.", span_at(source, 0)
+        )
     return made.replace("\n", ending)
 
 

@@ -137,7 +137,7 @@ def _bad_character(char: str, span: Span) -> SyntaxError_:
         )
     named = f"`{char}`" if char.isprintable() else f"the character U+{ord(char):04X}"
     return SyntaxError_(
-        codes.flatpack.UNEXPECTED, f"FlatPack has no use for {named}.", span, "Remove it."
+        codes.flatpack.UNEXPECTED, f"FlatPack does not use {named}.", span, "Remove it."
     )
 
 
@@ -187,9 +187,7 @@ class _Parser:
         if not self.is_definition:
             pass
         elif found.kind == "end" or (found.text == "=" and self.at):
-            hint = (
-                "A definition begins in the first column; what goes on in the next line does not."
-            )
+            hint = "A definition begins in the first column; indent its continuation lines."
         elif self.at == 0 and found.span.col > 1:
             hint = "A definition begins in the first column of its line."
         return SyntaxError_(
@@ -225,7 +223,7 @@ class _Parser:
                 codes.flatpack.UNEXPECTED,
                 f"Expected {wanted}, found an expression.",
                 at.span.to(found.span),
-                "The parts of a tuple have names: `(a, b)`.",
+                "Name the components of the tuple: `(a, b)`.",
             )
         return found
 
@@ -260,9 +258,9 @@ class _Parser:
         if self.depth > _DEEPEST:
             raise SyntaxError_(
                 codes.flatpack.UNEXPECTED,
-                f"Expressions nest more than {_DEEPEST} deep here.",
+                f"Expressions are nested more than {_DEEPEST} levels deep here.",
                 self.token.span,
-                "Name a part of it by a definition of its own.",
+                "Move a part of it to a separate definition.",
             )
         found = self._exp()
         self.depth -= 1

@@ -168,7 +168,7 @@ def _inserted(packing: _Packing, term: t.Split | t.Join) -> Outcome[t.Term] | No
         return None
     why = viewed.because(lambda size: packing.meaning.sizes.show(Poly.of(size)))
     packed = t.Repack(term.span, term.arg.shape, term.arg, prim=term.prim)
-    because = f"No loops walk the result where its values are: {why}."
+    because = f"No loop can read the values in place: {why}."
     return Applied(replace(term, arg=packed), because, packing.bytes(term))
 
 
@@ -176,22 +176,26 @@ def _removed(packing: _Packing, term: t.Repack, old: t.Term) -> Outcome[t.Term] 
     """`Repack a ==> a`, where `a` is packed already, or read once."""
     saved = packing.bytes(term)
     if packing.layout(term.arg) == Lmad.row_major(term.shape):
-        return Applied(term.arg, "The values lie next to each other already.", saved)
+        return Applied(term.arg, "The values are already contiguous.", saved)
     if id(old) in packing.joined:
-        return Missed("It stays: no loops walk what is made of it where its values are.", "", saved)
+        return Missed(
+            "It stays: no loop could read the values of its argument in place.", "", saved
+        )
     if id(old) in packing.repeated:
-        return Missed("It stays: what it packs is read again for each row of a map.", "", saved)
+        return Missed("It stays: a map reads the packed values again for each row.", "", saved)
     uses = packing.uses[id(old)]
     if uses > 1:
-        return Missed(f"It stays: what it packs is read {uses} times.", "", saved)
-    return Applied(term.arg, "It is read once: packing would be one more walk.", saved)
+        return Missed(f"It stays: the packed values are read {uses} times.", "", saved)
+    return Applied(
+        term.arg, "The values are read once, so packing would only add a pass over them.", saved
+    )
 
 
 REMOVE = NodeRule(
-    "repack/remove", "Leaves out a `Repack` that costs more than it saves.", (t.Repack,), _removed
+    "repack/remove", "Removes a `Repack` that costs more than it saves.", (t.Repack,), _removed
 )
 INSERT = NodeRule(
-    "repack/insert", "Packs what no loops can walk where it is.", (t.Split, t.Join), _inserted
+    "repack/insert", "Packs values that no loop can read in place.", (t.Split, t.Join), _inserted
 )
 
 
@@ -206,5 +210,9 @@ def repack(program: Any, ctx: Ctx) -> Any:
 
 
 PASS = Pass(
-    "repack", "Decides where FlatPack packs values.", repack, (REMOVE, INSERT), optional=True
+    "repack",
+    "Decides where FlatPack copies values into contiguous memory.",
+    repack,
+    (REMOVE, INSERT),
+    optional=True,
 )

@@ -76,11 +76,11 @@ class Demand:
         if self.step != other.step:
             raise NoWindow(
                 span,
-                f"{what} is needed at rows {self.step}*k and {other.step}*k for the same k: they "
-                "move apart, and the window would be the whole file.",
+                f"{what} is needed at rows {self.step}*k and {other.step}*k for the "
+                "same k. Their distance grows, so the window would be the whole file.",
             )
         if below is None or above is None:
-            far = "How far apart its rows are depends on a size; a run knows it."
+            far = "The distance of its rows depends on a size that is known only at run time."
             raise NoWindow(span, f"{what} is needed in two places. {far}")
         low = self.low if below < 0 else other.low
         return Demand(self.step, low, self.high if above > 0 else other.high)
@@ -195,7 +195,7 @@ def one_type(meaning: Meaning) -> None:
     """
     pending: list[t.Term] = [*meaning.results, *meaning.sources]
     seen: set[int] = set()
-    why = "Tuples, and elements of several types, are not read window by window."
+    why = "A window cannot have tuples or elements of several types."
     if meaning.more:
         raise NoWindow(meaning.at, why)
     while pending:
@@ -235,8 +235,8 @@ def _reading(made: WindowPlan, group: list[Sink], per_step: int) -> Reading:
     if rows is not None and rows % per_step:
         raise NoWindow(
             group[0].term.span,
-            f"It has {rows} rows, which are made {per_step} at a time.",
-            "Take a part of the rows before they are joined.",
+            f"It has {rows} rows, which are computed {per_step} at a time.",
+            "Select rows before you join them.",
         )
     return Reading(tuple(group), per_step, demands, tuple(order))
 
@@ -293,7 +293,7 @@ def _number(size: Poly, term: t.Term, what: str) -> int:
     """Return a size that must be a constant."""
     number: int | None = size.constant
     if number is None:
-        raise NoWindow(term.span, f"{what} depends on a size; a run knows it.")
+        raise NoWindow(term.span, f"{what} depends on a size that is known only at run time.")
     return number
 
 
@@ -359,9 +359,9 @@ class _Axes:
             if id(part) in self.inner and not (isinstance(term, t.LetMap) and part is term.body):
                 raise NoWindow(
                     part.span,
-                    "This goes through all rows of the data for each row of something else, and "
-                    "more is done with its result inside of that map.",
-                    "Let the map end with it, and do the rest with what the map gives.",
+                    "This reads all rows of the data for each row of another array, "
+                    "and the same map uses its result further.",
+                    "End the map with it, and do the rest with the map's result.",
                 )
         own = {id(term)} if isinstance(term, t.Var) else set()
         inside = own.union(*(self.free.get(id(part), ()) for part in t.parts(term)))
@@ -382,7 +382,7 @@ class _Axes:
         folds = id(term) not in self.axes
         streamed = term.arg if folds and isinstance(term, t.Fold) else term
         if self.free[id(term)]:
-            why = "One row of the data is taken for each row of something else."
+            why = "This takes one row of the data for each row of another array."
             raise NoWindow(term.span, why, "Take it outside of the map.")
         rows = self.length(streamed, self.axes[id(streamed)])
         self.sinks[id(term)] = Sink(term, rows, self.levels[id(streamed)], folds)
@@ -402,14 +402,14 @@ class _Axes:
         match term:
             case t.Source(name=name) if name in self.names:
                 if not term.shape:
-                    raise NoWindow(term.span, "One value is no data with rows.")
+                    raise NoWindow(term.span, "A single value has no rows.")
                 self.axes[id(term)] = 0
                 return term
             case t.Var() | t.Source() | t.Number() | t.Literal():
                 return term
             case t.Size(value=value):
                 if value.names() & self.meaning.sizes.found:
-                    why = "How many rows are kept is known when all of them have been read."
+                    why = "The number of kept rows is known only after all rows have been read."
                     raise NoWindow(term.span, why)
                 return term
             case t.LetMap(var=var, arg=arg, body=body):
@@ -437,8 +437,8 @@ class _Axes:
         if len(axes) > 1:
             raise NoWindow(
                 term.span,
-                f"{_text(term)} combines rows of the data with columns of it, so that the first "
-                "needs the last: the window would be the whole file.",
+                f"{_text(term)} combines rows of the data with its columns, so the "
+                "first row needs the last: the window would be the whole file.",
             )
         for axis in axes:
             self.axes[id(new)] = axis + isinstance(new, t.Zip)
@@ -455,7 +455,9 @@ class _Axes:
                 self.axes[id(new)] = axis
             return new
         if axis == depth and arg.shape[axis].names() & self.meaning.sizes.found:
-            raise NoWindow(span, "Which rows these are depends on how many before them are kept.")
+            raise NoWindow(
+                span, "The position of these rows depends on how many rows before them are kept."
+            )
         if not isinstance(how, t.Slice) or axis < depth:
             self.axes[id(new)] = axis
         elif axis > depth:
@@ -480,7 +482,10 @@ class _Axes:
             return new
         if axis == 0 and other is None:
             if term.op == "/":
-                why = "One row after another divides: parts of the data cannot be folded apart."
+                why = (
+                    "Division combines the rows one after the other, so parts of the data "
+                    "cannot be folded separately."
+                )
                 raise NoWindow(term.span, why)
             if not self.free[id(self.known(new))]:
                 return self.sink(new)
@@ -563,7 +568,7 @@ class _Axes:
             return new
         is_split = isinstance(term, t.Split)
         if axis == 0 and arg.shape[0].names() & self.meaning.sizes.found:
-            why = "Which rows come together depends on how many before them are kept."
+            why = "The grouping of rows depends on how many rows before them are kept."
             raise NoWindow(term.span, why)
         if (
             is_split
@@ -575,12 +580,12 @@ class _Axes:
                 term.span,
                 f"`Split` puts rows next to each other that are {term.shape[1]} apart: the window "
                 "would be the whole file.",
-                "Split into pieces of a number of rows, such as `Split (n / 4)`.",
+                "Split into pieces of a fixed number of rows, such as `Split (n / 4)`.",
             )
         if not is_split and axis == 1 and arg.shape[0] != 1:
             raise NoWindow(
                 term.span,
-                "`Join` puts all rows of the data behind each other, once for each row of the "
+                "`Join` concatenates all rows of the data, once for each row of the "
                 "outer dimension: the window would be the whole file.",
                 "Transpose before.",
             )
@@ -616,7 +621,7 @@ def report_windows(program: Any, ctx: Ctx) -> Any:
 
 RULE = Rule(
     "windows/stream",
-    "Tells which window of an array a FlatPack program needs when it is read row by row.",
+    "Computes the window of rows that a FlatPack program needs when it reads an array row by row.",
     optional=False,
 )
-PASS = Pass("windows", "Finds the windows of FlatPack's data.", report_windows, (RULE,))
+PASS = Pass("windows", "Finds the windows of data that FlatPack reads.", report_windows, (RULE,))

@@ -58,9 +58,10 @@ def formatted(source: str, file: str = "", width: int = WIDTH) -> str:
 
 def _changed(span: Span, found: str) -> CompilerBug:
     return CompilerBug(
-        f"In another layout this would be another program{f': `{found}`' if found else ''}.",
+        "With another layout this text would be a different "
+        f"program{f': `{found}`' if found else ''}.",
         span,
-        "The text is left as it is.",
+        "The formatter left the text unchanged.",
     )
 
 

@@ -23,9 +23,9 @@ from compiler.frontend.types import Array, Size, SizeConst, Sum
 
 _COMPARED = "Compare the elements, as in `and (map2 (==) xs ys)`."
 _UNWRITTEN = "The program fails where it needs the value."
-_OTHER_NAME = "From Futhark 0.27 on it would call itself: give it another name."
-_NAMED = "Bind it to a name with `let` before, and the size has that name."
-_FROM_0 = "Indexes count from 0; the last element of `xs` is `last xs`."
+_OTHER_NAME = "From Futhark 0.27 on it would call itself: rename it."
+_NAMED = "Bind it to a name with `let` first, and use the name as the size."
+_FROM_0 = "Indices count from 0; the last element of `xs` is `last xs`."
 
 
 _last: dict[int, tuple[t.Exp, tuple[Warning_, ...]]] = {}
@@ -56,7 +56,7 @@ def _before_itself(d: t.Def) -> list[Warning_]:
     own = re.compile(rf"{re.escape(d.source_name)}_0\d+")
     if not d.params or not any(own.fullmatch(name) for name in free_variables(d.body)):
         return []
-    message = f"`{d.source_name}` uses the prelude's function of that name, and not itself."
+    message = f"This calls the prelude's `{d.source_name}`, not the function being defined."
     return [Warning_(codes.warnings.OWN_NAME, message, d.span, _OTHER_NAME)]
 
 
@@ -92,12 +92,12 @@ def _look(e: t.Exp, found: list[Warning_]) -> None:
         case t.Attr(attr="#[unroll]" | "unroll", exp=t.Loop(form=form)) if not (
             isinstance(form, t.For) and isinstance(form.bound, t.Const)
         ):
-            message = "`#[unroll]` has no effect: how often the loop runs is no literal."
+            message = "`#[unroll]` has no effect: the number of iterations is not a literal."
             found.append(Warning_(codes.warnings.UNROLL, message, e.span))
         case t.Let(pat=t.PVar(span=span, name=name), rhs=rhs, type=type_) if (
             span == rhs.span and name in names_in_type(type_) and not key_of(rhs)
         ):
-            message = "A size expression with binding: nobody can tell which size this gives."
+            message = "This size expression contains a binding, so the resulting size is unknown."
             found.append(Warning_(codes.warnings.UNTOLD, message, span, _NAMED))
         case t.Apply(fn=t.Var(name="intrinsics.zip"), args=(left, _)) if left.span != e.span:
             # The expansion of array equality; equality of a part has the span of the whole.
@@ -143,7 +143,7 @@ def _beyond(span: Span, size: Size) -> Warning_:
         codes.warnings.BOUNDS,
         "This index is always out of bounds.",
         span,
-        f"The size is `{show_size(size)}`, and indexes count from 0.",
+        f"The size is `{show_size(size)}`, and indices count from 0.",
     )
 
 
@@ -159,7 +159,7 @@ def _cases(e: t.Match, found: list[Warning_]) -> None:
             found.append(
                 Warning_(
                     codes.warnings.UNREACHED,
-                    "No value reaches this case: those above take them all.",
+                    "No value reaches this case: the cases above match all values.",
                     pat.span,
                     _meant(pats[:i], names),
                 )
@@ -171,5 +171,8 @@ def _meant(above: tuple[t.Pat, ...], constructors: Container[str]) -> str:
     for pat in above:
         if isinstance(pat, t.PVar) and base_of(pat.name) in constructors:
             name = base_of(pat.name)
-            return f"`{name}` is a new name for any value; the constructor is `#{name}`."
+            return (
+                f"`{name}` matches any value and binds it to a new name; the constructor is "
+                f"`#{name}`."
+            )
     return ""

@@ -85,8 +85,8 @@ def _few(called: str, e: t.Exp, args: tuple[t.Exp, ...]) -> Iterator[Warning_]:
         said = "one number" if count == 1 else f"{count} numbers"
         yield Warning_(
             codes.warnings.FEW,
-            f"A parallel reduction of {said}: on a GPU these are written to memory, and kernels "
-            "started for them.",
+            f"This is a parallel reduction of {said}: a GPU writes these to memory and "
+            "launches kernels for them.",
             e.span,
             "Write the operator between them, as in `x + y + z`.",
         )
@@ -105,10 +105,10 @@ def _small_rows(called: str, e: t.Exp, args: tuple[t.Exp, ...]) -> Iterator[Warn
         return
     yield Warning_(
         codes.warnings.SMALL_ROWS,
-        f"The operator of this `{called}` works on arrays of {elements} elements, which are kept "
-        "in memory between its steps.",
+        f"The operator of this `{called}` works on arrays of {elements} elements, which "
+        "stay in memory between its steps.",
         e.span,
-        "Use tuples in their place, which are kept in registers.",
+        "Use tuples instead, which stay in registers.",
     )
 
 
@@ -143,7 +143,7 @@ def _narrow_bins(e: t.Exp, args: tuple[t.Exp, ...], places: tuple[int, int]) -> 
         codes.warnings.NARROW,
         f"A GPU has no atomic operations on bins of {bits} bits: each update takes a lock.",
         e.span,
-        f"Count in `{wide}`, and convert the bins: `map {kind.prim}.{wide} (..)`.",
+        f"Use bins of `{wide}`, and convert them at the end: `map {kind.prim}.{wide} (..)`.",
     )
 
 
@@ -158,9 +158,9 @@ def _sums(d: t.Def) -> Iterator[Warning_]:
                 told = ", ".join(f"`{show_type(row)}`" for row in rows)
                 yield Warning_(
                     codes.warnings.SUMS,
-                    f"Each element of this array has room for {told}, whichever variant it is.",
+                    f"Each element of this array reserves room for {told}, whatever its variant.",
                     span,
-                    "Keep the arrays apart, and in the variants indexes into them.",
+                    "Keep the arrays outside, and store indices into them in the variants.",
                 )
 
 
@@ -253,10 +253,10 @@ def _hands_on(e: t.Exp) -> bool:
 def _could_be(loop: t.Loop, called: str, op: str) -> Warning_:
     kinds = [kind.prim for kind in _within(loop.type) if isinstance(kind, PrimT)]
     is_rounded = kinds[0][0] == "f" and op in ("(+)", "(*)")
-    rounding = " Floats are rounded in another order then." if is_rounded else ""
+    rounding = " Floating-point results will be rounded in another order." if is_rounded else ""
     return Warning_(
         codes.warnings.FOLD,
-        "Only the order of its rounds keeps this loop from being parallel.",
+        "This loop could run in parallel: its operator is associative.",
         loop.span,
-        f"Write `{called} {op}` over an array with an element for each round.{rounding}",
+        f"Write `{called} {op}` over an array with one element per iteration.{rounding}",
     )

@@ -100,7 +100,7 @@ class _Walk:
 def _not_used(binding: _Binding) -> Warning_:
     """Build the warning; operators get no hint, as they cannot begin with an underscore."""
     name = binding.name
-    hint = f"If that is on purpose, call it `_{name}` or `_`." if name[0].isalpha() else ""
+    hint = f"If this is intentional, call it `_{name}` or `_`." if name[0].isalpha() else ""
     return Warning_(codes.warnings.UNUSED, f"`{name}` is not used.", binding.span, hint)
 
 
@@ -250,7 +250,7 @@ def _exists(walk: _Walk, e: ast.TExists) -> None:
 def _attribute(walk: _Walk, e: ast.Attr) -> None:
     for word in e.text.replace("(", " ").replace(")", " ").replace(",", " ").split():
         if word not in ATTRIBUTES and not word.isdigit():
-            message = f"Nothing knows the attribute `{word}`; it has no effect."
+            message = f"The attribute `{word}` is unknown and has no effect."
             walk.found.append(
                 Warning_(codes.warnings.ATTRIBUTE, message, e.span, did_you_mean(word, ATTRIBUTES))
             )

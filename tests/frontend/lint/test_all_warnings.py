@@ -99,19 +99,19 @@ def test_no_warning(source: str) -> None:
 
 OF_TYPES = [
     ("def plus x (y: i32, z) = (x + 1, y, z / 2.5)",
-     "1:10 The type of this number is ambiguous: `x` is taken for `i32`.",
-     "1:21 The type of this number is ambiguous: `z` is taken for `f64`."),
+     "1:10 The type of this number is ambiguous; the compiler takes `x` for `i32`.",
+     "1:21 The type of this number is ambiguous; the compiler takes `z` for `f64`."),
     ("type t = (i32, bool) def f (x: *t) : *i32 = x.0",
-     "1:32 `*` has no effect on `(i32, bool)`: its values share no memory.",
-     "1:38 `*` has no effect on `i32`: its values share no memory."),
+     "1:32 `*` has no effect on `(i32, bool)`: values of this type are copied.",
+     "1:38 `*` has no effect on `i32`: values of this type are copied."),
     ("def f (n: i64) = iota (let m = n in m * m)",
-     "1:24 A size expression with binding: nobody can tell which size this gives."),
+     "1:24 This size expression contains a binding, so the resulting size is unknown."),
     ("def f (xs: []i32) (n: i64) = xs[:loop m = n for i < 3 do m - i]",
-     "1:34 A size expression with binding: nobody can tell which size this gives."),
+     "1:34 This size expression contains a binding, so the resulting size is unknown."),
     ("module type a = {type t} module type b = {include a include a}",
-     "1:53 Inclusion shadows type `t`: this is another one than above."),
+     "1:53 This `include` shadows the type `t` above with a different type."),
     ("def f (n: i64) = #[unroll] loop x = 1i64 for i < n do x * i",
-     "1:18 `#[unroll]` has no effect: how often the loop runs is no literal."),
+     "1:18 `#[unroll]` has no effect: the number of iterations is not a literal."),
 ]  # fmt: skip
 
 
@@ -131,11 +131,11 @@ CERTAIN = [
     ("def f (x: i32) = x / 0", "1:18 This always divides by zero."),
     ("def f (x: i32) = assert false x", "1:18 This assertion always fails."),
     ("def f (x: i32) = match x case 1 -> 2i32 case _ -> 3 case 4 -> 5",
-     "1:58 No value reaches this case: those above take them all."),
+     "1:58 No value reaches this case: the cases above match all values."),
     ("def f (b: bool) = match b case true -> 2i32 case false -> 3 case _ -> 5",
-     "1:66 No value reaches this case: those above take them all."),
+     "1:66 No value reaches this case: the cases above match all values."),
     ("def f (s: #a i8 | #b) = match s case #a _ -> 2i32 case #a 1 -> 3 case #b -> 4",
-     "1:56 No value reaches this case: those above take them all."),
+     "1:56 No value reaches this case: the cases above match all values."),
     ("def f (xs: [2][3]i32) = xs == xs", "1:25 Comparing whole arrays is deprecated."),
     ("def f (r: {x: [2](i8, [3]i32)}) = r.x != r.x",
      "1:35 Comparing whole arrays is deprecated."),
@@ -173,7 +173,7 @@ def test_unknown_attributes_have_near_misses() -> None:
 
 def test_unknown_attributes() -> None:
     assert told("def f (xs: []i32) = #[paralel] map (+ 1) xs") == [
-        "1:21 Nothing knows the attribute `paralel`; it has no effect."
+        "1:21 The attribute `paralel` is unknown and has no effect."
     ]
 
 
@@ -184,5 +184,5 @@ def test_examples_have_no_warnings(path: Path) -> None:
 
 def test_a_function_that_uses_the_prelude_s_of_its_name() -> None:
     source = "def last (xs: []i32) = last xs + 1"
-    assert told(source) == ["1:5 `last` uses the prelude's function of that name, and not itself."]
+    assert told(source) == ["1:5 This calls the prelude's `last`, not the function being defined."]
     assert told("def f (x: i32): i32 = if x < 1 then x else f (x - 1)") == []

@@ -165,8 +165,7 @@ def _apply(walk: Walk, e: t.Apply) -> Aliases:
             if isinstance(e.type, Arrow) and flat(aliases):
                 raise TypeError_(
                     codes.uniqueness.PARTIAL,
-                    "A function that consumes this argument cannot be applied to some of its"
-                    " arguments only.",
+                    "This argument is consumed, so the function must get all of its arguments.",
                     e.args[i].span,
                     "Give all arguments at once, or write a lambda.",
                 )
@@ -211,8 +210,7 @@ def _consume_argument(walk: Walk, e: t.Apply, index: int, given: list[Aliases]) 
         if k != index and common:
             raise TypeError_(
                 codes.uniqueness.SHARED,
-                f"`{shown(min(common))}` is consumed by this call, which also gets it in another"
-                " argument.",
+                f"This call consumes `{shown(min(common))}`, which another argument also contains.",
                 e.args[index].span,
                 COPY,
                 (Related(e.args[k].span, "This is the other argument."),),
@@ -222,7 +220,8 @@ def _consume_argument(walk: Walk, e: t.Apply, index: int, given: list[Aliases]) 
         if seen & part:
             raise TypeError_(
                 codes.uniqueness.SHARED,
-                f"Two parts of this consumed argument share `{shown(min(seen & part))}`.",
+                "Two components of this consumed argument share the memory of "
+                f"`{shown(min(seen & part))}`.",
                 e.args[index].span,
                 COPY,
             )
@@ -396,7 +395,7 @@ def _update(walk: Walk, e: t.Update) -> Aliases:
     if common:
         raise TypeError_(
             codes.uniqueness.VALUE_ALIASES,
-            f"The new value may alias `{shown(min(common))}`, the array that is updated.",
+            f"The new value may alias `{shown(min(common))}`, the updated array.",
             e.value.span,
             COPY,
         )

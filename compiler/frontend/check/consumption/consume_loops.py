@@ -71,8 +71,8 @@ def _not_read_inside(part: _Part, read: dict[Name, Span]) -> None:
         if name in read:
             raise TypeError_(
                 codes.uniqueness.LOOP,
-                f"`{shown(name)}` is used inside the loop, which consumes it as the initial"
-                f" value of `{shown(part.name)}`.",
+                f"The loop uses `{shown(name)}`, but consumes it as the initial value "
+                f"of `{shown(part.name)}`.",
                 read[name],
                 COPY,
             )
@@ -85,8 +85,8 @@ def _not_begun_twice(parts: list[_Part], span: Span) -> None:
             if (part.eaten or other.eaten) and flat(part.init) & flat(other.init):
                 raise TypeError_(
                     codes.uniqueness.LOOP,
-                    f"`{shown(other.name)}` and `{shown(part.name)}` may begin as the same array,"
-                    " and the loop consumes one of them.",
+                    f"`{shown(other.name)}` and `{shown(part.name)}` may start as the "
+                    "same array, and the loop consumes one of them.",
                     span,
                     COPY,
                 )
@@ -157,8 +157,8 @@ def _check_iterations(walk: Walk, e: t.Loop, parts: list[_Part]) -> None:
             shared = shown(min(common))
             raise TypeError_(
                 codes.uniqueness.LOOP,
-                f"Two parameters of the loop would both be `{shared}` in the next iteration, and"
-                " one is consumed.",
+                f"Two loop parameters would both be `{shared}` in the next iteration, "
+                "and the loop consumes one of them.",
                 result_span(e.body),
                 COPY,
             )

@@ -97,7 +97,7 @@ def must_be_fresh(walk: Walk, what: str, body: t.Exp, result: Aliases, owned: se
             codes.uniqueness.NOT_FRESH,
             f"The result of {what} is declared fresh (`*`), but may alias `{shown(name)}`.",
             result_span(body),
-            "Return a copy, or leave the `*` out of the result's type.",
+            "Return a copy, or remove the `*` from the result's type.",
         )
     seen: set[Name] = set()
     for part in components(result):
@@ -105,8 +105,8 @@ def must_be_fresh(walk: Walk, what: str, body: t.Exp, result: Aliases, owned: se
         if again:
             raise TypeError_(
                 codes.uniqueness.NOT_FRESH,
-                f"Two parts of the result of {what} share `{shown(min(again))}`, but"
-                " the result is declared fresh (`*`).",
+                f"Two components of the result of {what} share `{shown(min(again))}`, "
+                "but the result is declared fresh (`*`).",
                 result_span(body),
                 "Return a copy of one of them.",
             )

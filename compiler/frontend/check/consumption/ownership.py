@@ -148,7 +148,9 @@ class Walk:
                 )
             if not variable.consumable:
                 own = shown(name)
-                copied = f"Copy it first, with `copy {own}`: who gives it to the lambda keeps it."
+                copied = (
+                    f"Copy it first, with `copy {own}`: the caller of the lambda still owns it."
+                )
                 raise TypeError_(
                     codes.uniqueness.BORROWED,
                     f"This consumes `{own}`, {variable.what}.",
@@ -194,8 +196,8 @@ def _used_after(e: t.Var, path: tuple[str, ...], name: Name, where: Span) -> Typ
     through = "" if root(name) == e.name else f", through its alias `{shown(name)}`"
     return TypeError_(
         codes.uniqueness.USED_AFTER,
-        f"`{own}` is used here, but was consumed at {where.position}{through}.",
+        f"This uses `{own}`, which was consumed at {where.position}{through}.",
         e.span,
-        f"Use `{own}` before that, or consume a copy of it.",
+        f"Use `{own}` before it is consumed, or consume a copy of it.",
         (Related(where, f"`{shown(name)}` is consumed here."),),
     )

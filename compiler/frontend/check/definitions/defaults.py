@@ -41,9 +41,9 @@ def _unequal(want: Size, got: Size, span: Span) -> TypeError_:
     left, right = show_size(final_size(want)), show_size(final_size(got))
     return TypeError_(
         codes.sizes.DIFFER,
-        f"The sizes `{left}` and `{right}` must be the same here, and cannot be shown to be.",
+        f"The sizes `{left}` and `{right}` must be equal here, but the compiler cannot show it.",
         span,
-        "If they are, say so with a size coercion: `e :> [n]t`.",
+        "If they are equal, claim it with a size coercion: `e :> [n]t`.",
     )
 
 
@@ -79,12 +79,12 @@ def _must_be_known(st: Checker, meta: MetaT, span: Span) -> None:
         field = next(iter(meta.fields))
         raise TypeError_(
             codes.types.UNKNOWN,
-            f"The type of the record with field `{field}` is not known here.",
+            f"The type of the record with the field `{field}` is unknown here.",
             span,
             "Write its type where it is bound.",
         )
     if meta.equality:
-        raise TypeError_(codes.types.UNKNOWN, "The type of the compared values is not known.", span)
+        raise TypeError_(codes.types.UNKNOWN, "The type of the compared values is unknown.", span)
 
 
 def _close_sum(st: Checker, meta: MetaT, span: Span) -> None:
@@ -92,7 +92,7 @@ def _close_sum(st: Checker, meta: MetaT, span: Span) -> None:
     names = " | ".join(f"#{name}" for name in sorted(meta.variants))
     raise TypeError_(
         codes.types.UNKNOWN,
-        f"The sum type of `{names}` is not known here.",
+        f"The sum type of `{names}` is unknown here.",
         span,
         "Write the type: `(#name : type)`.",
     )

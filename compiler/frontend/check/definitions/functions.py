@@ -139,7 +139,8 @@ def _says_its_size(type_: Type, before: Iterable[Size], span: Span) -> None:
             own = base_of(size.name)
             raise TypeError_(
                 codes.sizes.INSIDE,
-                f"The size of this parameter is that before it, `{own}`, and it does not say so.",
+                f"This parameter has the size of the one before it, `{own}`, but its "
+                "type does not say so.",
                 span,
                 f"Write both with their types, as in `\\({own}: i64) (xs: {show(type_)}) -> ..`.",
             )
@@ -169,10 +170,10 @@ def _written_result(st: Checker, exp: ast.TypeExp, visible: set[Name], since: in
             base = base_of(name)
             raise TypeError_(
                 codes.sizes.INSIDE,
-                f"The result's size `{base}` is a part of a tuple or record, so callers have no"
-                " name for it.",
+                f"The result's size `{base}` is a component of a tuple or record, so "
+                "callers cannot name it.",
                 exp.span,
-                f"Make it a parameter of its own, `({base}: i64)`, or leave the size open, `[]`.",
+                f"Make it a separate parameter, `({base}: i64)`, or leave the size open, `[]`.",
             )
     if ret.fresh:
         st.starred(ret.type, exp.span)
@@ -329,7 +330,9 @@ def _guessed(st: Checker, bounds: list[Bound]) -> None:
         found = resolve(variable.type)
         if isinstance(found, MetaT) and found.prims is not None:
             base, prim = base_of(variable.name), default_of(found.prims)
-            message = f"The type of this number is ambiguous: `{base}` is taken for `{prim}`."
+            message = (
+                f"The type of this number is ambiguous; the compiler takes `{base}` for `{prim}`."
+            )
             hint = f"Write `({base}: {prim})`, or another type."
             st.warned.add(Warning_(codes.warnings.GUESSED, message, variable.span, hint))
 
@@ -346,10 +349,10 @@ def _takes_known_sizes(
         if st.serials.get(name, -1) >= since:
             raise TypeError_(
                 codes.sizes.INSIDE,
-                f"A function that `{source.name}` returns takes arrays of size `{base_of(name)}`,"
-                " which nobody outside knows.",
+                f"`{source.name}` returns a function that takes arrays of size "
+                f"`{base_of(name)}`, which callers cannot know.",
                 source.span,
-                "Return an array of that size as well, or make the size a parameter.",
+                "Also return an array of that size, or make the size a parameter.",
             )
 
 
@@ -457,10 +460,10 @@ def _all_sizes_used(source: FunctionSyntax, params: _Params, type_: Type) -> Non
         if name not in used:
             raise TypeError_(
                 codes.sizes.UNDETERMINED,
-                f"The size parameter `{param.name}` is not the size of anything in the type of"
-                f" `{source.name}`, so no call could determine it.",
+                f"No call can determine the size parameter `{param.name}`: it is not "
+                f"the size of an array in the type of `{source.name}`.",
                 param.span,
-                f"Leave it out, or take the number as an argument: `({param.name}: i64)`.",
+                f"Remove it, or take the number as an argument: `({param.name}: i64)`.",
             )
 
 
@@ -518,12 +521,12 @@ def check_parameters(st: Checker, bounds: list[Bound], known: set[Name], since: 
                 own, size = base_of(name), _size_over(pat.type, name)
                 reason, hint = "is bound inside the function", _left_open(pat, name)
                 if size != own:
-                    reason = f"needs `{own}`, and that has no value before it"
+                    reason = f"needs `{own}`, which has no value before it"
                     if isinstance(pat, t.PVar) and pat.name == name:
                         named = f"`[n] ({own}: [n]..)`, and `n` for `{size}`"
-                        hint = f"Give it a size with a name: {named}."
+                        hint = f"Name its size: {named}."
                     elif name in simple_names([other.pat for other in bounds]):
-                        hint = f"Let the parameter `{own}` stand before it."
+                        hint = f"Move the parameter `{own}` before it."
                 maker = st.makers.get(name)
                 raise TypeError_(
                     codes.sizes.INSIDE,
@@ -539,15 +542,16 @@ def check_parameters(st: Checker, bounds: list[Bound], known: set[Name], since: 
 def _left_open(pat: t.Pat, name: Name) -> str:
     """Suggest how to write a parameter whose size is bound inside, as `name`."""
     if isinstance(resolve(pat.type), Arrow):
-        return "Let the function take that size as well: `(f: (n: i64) -> [n]i32 -> i32)`."
+        return "Pass that size to the function, too: `(f: (n: i64) -> [n]i32 -> i32)`."
 
     def sized(new: Size) -> str:
         return show(map_sizes(pat.type, lambda size: new if _mentions(size, name) else size))
 
     own = base_of(pat.name) if isinstance(pat, t.PVar) else "x"
     return (
-        f"Leave it open, `({own}: {sized(ANY_SIZE)})`; where an array of that size is needed, name"
-        f" that, `let [k] (ys: [k]t) = ..`, and claim `{own} :> {sized(SizeVar(Name('k')))}`."
+        f"Leave it open, `({own}: {sized(ANY_SIZE)})`. Where you need an array of that "
+        f"size, name the size, `let [k] (ys: [k]t) = ..`, and claim `{own} :> "
+        f"{sized(SizeVar(Name('k')))}`."
     )
 
 

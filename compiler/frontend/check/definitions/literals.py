@@ -37,7 +37,7 @@ def literal(st: Checker, exp: ast.Exp) -> t.Const:
                     codes.syntax.NUMBER,
                     f"The literal `{text}` is too large for any type.",
                     span,
-                    "With the name of a type behind it, such as `1e400f64`, it is infinite.",
+                    "Write `1e400f64`, with the type's name after it, to get infinity.",
                 )
             return t.Const(st.prim_meta(FLOAT_SET, span), span, number)
         case ast.BoolLit(span=span, value=truth):
@@ -94,7 +94,7 @@ def _range(prim: Prim) -> str:
     if prim in FLOAT_SET:
         return ""
     low, high = int_range(prim)
-    return f"It holds {low} to {high}."
+    return f"`{prim}` holds {low} to {high}."
 
 
 def _shown(value: int | float) -> str:

@@ -149,7 +149,8 @@ def _tuple(ctx: _PatternContext, span: Span, elems: tuple[ast.Pat, ...], type_: 
         return _fields(ctx, span, record, list(zip(elems, fresh, strict=True)))
     raise TypeError_(
         codes.types.PATTERN,
-        f"This pattern matches a tuple of {len(elems)}, but the value is {describe(type_)}.",
+        f"This pattern matches a tuple of {len(elems)} components, but the value is "
+        f"{describe(type_)}.",
         span,
         not_taken_apart(type_),
     )
@@ -191,7 +192,7 @@ def _literal(ctx: _PatternContext, span: Span, value: ast.Exp, type_: Type) -> t
     negative = isinstance(value, ast.Negate)
     inner = value.exp if isinstance(value, ast.Negate) else value
     if isinstance(inner, ast.StringLit):
-        raise TypeError_(codes.types.PATTERN, "No pattern matches a text.", span, COMPARED)
+        raise TypeError_(codes.types.PATTERN, "A pattern cannot match a string.", span, COMPARED)
     typed = literal(ctx.st, inner)
     ctx.st.unify(type_, typed.type, span, "The literal")
     return t.PLit(type_, span, -typed.value if negative else typed.value)
@@ -220,7 +221,7 @@ def _constructor(ctx: _PatternContext, pat: ast.PConstr, type_: Type) -> t.Pat:
         given = len(pat.args) or "none"
         raise TypeError_(
             codes.types.CONSTRUCTOR,
-            f"`#{pat.name}` has {arguments(len(args))}, this pattern has {given}.",
+            f"`#{pat.name}` has {arguments(len(args))}, but this pattern has {given}.",
             pat.span,
             f"Write `{' '.join([f'#{pat.name}', *'_' * len(args)])}`, or names for `_`.",
         )

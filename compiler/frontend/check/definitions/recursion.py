@@ -29,10 +29,10 @@ def result_is_written(own: Recursive, result: Type | None, span: Span) -> None:
     if result is not None and own.name and sizes_of(result):
         raise TypeError_(
             codes.types.RECURSION,
-            f"`{own.source_name}` calls itself and its result has a size, so the type of the result"
-            " has to be written.",
+            f"`{own.source_name}` calls itself and its result has a size, so you must "
+            "write the type of the result.",
             span,
-            f"Write it behind the parameters: `def {own.source_name} .. : []i32 = ..`.",
+            f"Write it after the parameters: `def {own.source_name} .. : []i32 = ..`.",
         )
 
 
@@ -44,9 +44,9 @@ def check_calls(d: t.Def, lifted: frozenset[str]) -> None:
     if _functional(d.ret, lifted):
         raise TypeError_(
             codes.types.RECURSION,
-            f"`{d.source_name}` calls itself, so its result can neither be nor hold a function.",
+            f"`{d.source_name}` calls itself, so its result cannot be or contain a function.",
             d.span,
-            "Take what the function would be applied to as one more parameter.",
+            "Add the argument of the returned function as another parameter.",
         )
     functional = [_functional(p.type, lifted) for p in d.params]
     if any(functional):
@@ -54,8 +54,9 @@ def check_calls(d: t.Def, lifted: frozenset[str]) -> None:
             if len(args) < len(d.params):
                 raise TypeError_(
                     codes.types.RECURSION,
-                    f"`{d.source_name}` calls itself and has a functional parameter, so inside"
-                    f" of it each use has to be a call with all {len(d.params)} arguments.",
+                    f"`{d.source_name}` calls itself and has a functional parameter, so "
+                    f"inside it each use must be a call with all {len(d.params)} "
+                    "arguments.",
                     use,
                 )
             for arg, param in zip(args, d.params, strict=False):
@@ -64,10 +65,10 @@ def check_calls(d: t.Def, lifted: frozenset[str]) -> None:
                 if _functional(param.type, lifted) and not same:
                     raise TypeError_(
                         codes.types.RECURSION,
-                        f"`{d.source_name}` calls itself, so it has to pass its functional"
-                        " parameter on unchanged.",
+                        f"`{d.source_name}` calls itself, so it must pass its "
+                        "functional parameter on unchanged.",
                         arg.span,
-                        "Pass the parameter itself, and what differs between calls as data.",
+                        "Pass the parameter itself, and pass what differs between calls as data.",
                     )
 
 

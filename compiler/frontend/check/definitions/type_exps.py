@@ -157,7 +157,7 @@ def _type(ctx: _TypeContext, exp: ast.TypeExp) -> Type:
         case ast.TApply(args=args):
             raise TypeError_(
                 codes.types.TYPE_ARGUMENTS,
-                "Only types with names take arguments; this one has none.",
+                "Only a named type takes arguments, and this type has no name.",
                 args[0].span.to(args[-1].span),
             )
         case ast.TArrow():
@@ -187,10 +187,10 @@ def _element(ctx: _TypeContext, span: Span, exp: ast.TypeExp) -> Type:
     if ctx.lift == SIZE_LIFTED:
         raise TypeError_(
             codes.sizes.OPEN_TYPE,
-            "The elements of this array might differ in size, because their type has a size of its"
-            " own.",
+            "The elements of this array might differ in size, because the size is not "
+            "part of their type.",
             span,
-            "Give the size a name that all elements share, as in `type t [n] = [n]i32`.",
+            "Make the size a parameter of the type, as in `type t [n] = [n]i32`.",
         )
     ctx.lift = outer
     return elem
@@ -253,10 +253,10 @@ def _exists(ctx: _TypeContext, exp: ast.TExists) -> Type:
         if unique not in told:
             raise TypeError_(
                 codes.sizes.UNDETERMINED,
-                f"The size `{name}` is not by itself the size of an array in this type, so that no"
-                " value tells what it is.",
+                f"The size `{name}` alone is not the size of an array in this type, so "
+                "no value determines it.",
                 exp.span,
-                "Leave it out, or give back the number as well.",
+                "Remove it, or also return the number.",
             )
     ctx.ext.extend(unique_names)
     return result
@@ -316,7 +316,7 @@ def lookup_type(st: Checker, name: ast.QualName, span: Span) -> Abbreviation:
     found = module.types.get(name[-1])
     if found is None and name[0] == "intrinsics":
         raise Limitation(
-            codes.limits.INTRINSIC, f"`{'.'.join(name)}` is no type that programs can use.", span
+            codes.limits.INTRINSIC, f"Programs cannot use the type `{'.'.join(name)}`.", span
         )
     if found is None:
         hint = not_applied(".".join(name[:-1]), module.parameters)
@@ -332,12 +332,12 @@ def _applied(name: str, params: tuple[TypeParamInfo, ...], args: tuple[ast.TypeE
     """Suggest how to write a type with too few or too many arguments; "" if unknown."""
     if params and not args:
         given = " ".join("[n]" if param.is_size else "i32" for param in params)
-        return f"Give it what it takes, as in `{name} {given}`."
+        return f"Give it all of its arguments, as in `{name} {given}`."
     is_array = [
         isinstance(arg, ast.TSize) or (isinstance(arg, ast.TName) and arg.name == ("array",))
         for arg in args
     ]
-    return f"An array of it is written `[]{name}`." if not params and all(is_array) else ""
+    return f"Write an array of it as `[]{name}`." if not params and all(is_array) else ""
 
 
 def _apply(
@@ -472,7 +472,7 @@ def _size_hint(type_: Type) -> str:
     known = resolve(type_)
     if not isinstance(known, PrimT) or known.prim == "bool" or known == I64:
         return ""
-    return f"Make it an i64 where it is bound, or write `i64.{known.prim} ..`."
+    return f"Bind it as an i64, or write `i64.{known.prim} ..`."
 
 
 def _consumes(e: t.Exp) -> bool:
@@ -500,7 +500,7 @@ def size_from(st: Checker, exp: ast.Exp) -> Size:
         return size
     if _consumes(typed):
         raise TypeError_(
-            codes.sizes.CONSUMING, "A size cannot consume what it is computed from.", exp.span
+            codes.sizes.CONSUMING, "A size expression cannot consume an array.", exp.span
         )
     key = key_of(typed)
     if key is None:
@@ -508,6 +508,6 @@ def size_from(st: Checker, exp: ast.Exp) -> Size:
             codes.limits.SIZE,
             "This expression is too complicated for a size.",
             exp.span,
-            "Bind it to a name with `let` and write the name.",
+            "Bind it to a name with `let`, and use the name as the size.",
         )
     return SizeExp(key, typed)

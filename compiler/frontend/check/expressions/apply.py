@@ -66,7 +66,7 @@ def infer_apply(st: Checker, exp: ast.Apply, expected: Type | None) -> t.Exp:
     if isinstance(fn, (ast.IntLit, ast.FloatLit)):
         raise TypeError_(
             codes.types.NOT_A_FUNCTION,
-            "A number is no function, so it has no arguments.",
+            "A number is not a function, so it takes no arguments.",
             exp.span,
             applied_number(fn, exp.args),
         )

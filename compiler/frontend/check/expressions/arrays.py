@@ -47,13 +47,13 @@ def infer_array(st: Checker, exp: ast.ArrayExp, expected: Type | None) -> t.Exp:
     elem = first.type
     st.element(elem, exp.elems[0].span)
     elems = [first]
-    decided = Related(first.span, "This is the first.")
+    decided = Related(first.span, "This is the first element.")
     for e in exp.elems[1:]:
         typed = st.infer(e, elem)
         before = _numbers(elem)
         st.unify(elem, typed.type, e.span, "An element after the first", "", decided)
         if before != _numbers(elem):
-            decided = Related(typed.span, "Since this is one of them.")
+            decided = Related(typed.span, "This element determines the type.")
         elems.append(typed)
     return t.ArrayLit(array_of(SizeConst(len(elems)), resolve(elem)), exp.span, tuple(elems))
 
@@ -77,7 +77,9 @@ def infer_range(st: Checker, exp: ast.RangeExp, expected: Type | None) -> t.Exp:
     end = st.infer(exp.end, first.type)
     for part in (second, end):
         if part is not None:
-            st.unify(first.type, part.type, part.span, "All parts of a range have one type: this")
+            st.unify(
+                first.type, part.type, part.span, "All parts of a range must have one type: this"
+            )
     elem = _integer(st, first.type, exp.span, "A range")
     lets: Lets = []
     ext: tuple[Name, ...] = ()
@@ -209,7 +211,7 @@ def as_array(st: Checker, type_: Type, rank: int, span: Span, number: str = "") 
     if len(known.dims) < rank:
         raise TypeError_(
             codes.types.INDEX,
-            f"Too many indexes: {rank} for an array of type {describe(known)}.",
+            f"Too many indices: {rank} for an array of type {describe(known)}.",
             span,
         )
     return known

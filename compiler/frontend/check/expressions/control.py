@@ -81,7 +81,8 @@ def _all_used(exp: ast.Let, sizes: tuple[Name, ...], type_: Type) -> None:
                 codes.sizes.UNDETERMINED,
                 f"The size `{source}` does not occur in the pattern.",
                 exp.pat.span,
-                f"Write the type of what has it: `let [{source}] (ys: [{source}]i32) = ..`.",
+                f"Write the type of the array that has it: `let [{source}] (ys: "
+                f"[{source}]i32) = ..`.",
             )
         if name not in concrete:
             raise TypeError_(

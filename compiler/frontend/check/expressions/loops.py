@@ -65,7 +65,7 @@ def infer_loop(st: Checker, exp: ast.Loop, expected: Type | None) -> t.Exp:
     st.scope.leave(mark)
     final: Pairs = []
     _shape(st, type_, body.type)
-    start = Related(init.span, "The loop begins with this.")
+    start = Related(init.span, "The loop starts with this value.")
     found = _open(st, body.type, final)
     st.unify(type_, found, exp.body.span, "The loop's body", _next_round(type_, found), start)
     sizes = _solve_sizes(_LoopSizes(st, since, exp.body.span, explicit, initial, final))
@@ -87,7 +87,7 @@ def _initial(st: Checker, exp: ast.Loop) -> t.Exp:
         return st.infer(_pattern_value(exp.pat))
     except TypeError_ as error:
         if error.code is codes.names.UNKNOWN:
-            error.hint = "A loop begins with a value: `loop x = 0 for i < n do x + i`."
+            error.hint = "Give the loop an initial value: `loop x = 0 for i < n do x + i`."
         raise
 
 
@@ -129,7 +129,7 @@ def _written(st: Checker, pat: ast.Pat) -> Type | None:
 def _next_round(start: Type, body: Type) -> str:
     """Explain what the body of a loop over a record must return; "" if it does."""
     if isinstance(resolve(start), Record) and not isinstance(resolve(body), Record):
-        return "The value of a loop's body is what the next round begins with: all parts of it."
+        return "The loop's body must return the complete value for the next iteration."
     return ""
 
 
@@ -207,12 +207,12 @@ def _inner_form(st: Checker, form: ast.LoopForm, outer: t.Exp | None) -> t.For |
             assert outer is not None
             what = "The bound of a loop"
             over = isinstance(resolve(outer.type), Array)
-            hint = "Over the elements of an array goes `for x in xs`." if over else ""
+            hint = "To loop over the elements of an array, write `for x in xs`." if over else ""
             type_ = require_prim(st, outer.type, INT_SET, outer.span, what, hint)
             return OpenFor(st.bind_local(name, type_, span), "i64", outer)
         case ast.ForIn(pat=pat):
             assert outer is not None
-            counts = "A loop that counts is written `for i < n`."
+            counts = "To count, write `for i < n`."
             array = as_array(st, outer.type, 1, outer.span, counts)
             row = row_of(Array(array.dims, array.elem))
             return t.ForIn(bind_pattern(st, pat, row, st.size_meta).pat, outer)
@@ -328,7 +328,7 @@ def _equal(s: _LoopSizes, want: Size, got: Size) -> None:
     except Mismatch as difference:
         raise TypeError_(
             codes.sizes.LOOP,
-            f"A size of the loop's parameter must stay the same. {difference.reason}",
+            f"A size of the loop parameter must not change. {difference.reason}",
             s.span,
-            "Bind the size at the loop, as in `loop [k] (xs: [k]t) = ..`, if it may change.",
+            "If the size may change, bind it at the loop: `loop [k] (xs: [k]t) = ..`.",
         ) from None

@@ -150,7 +150,7 @@ def require_prim(
     if type(type_) is PrimT:
         if type_.prim in prims:
             return type_
-        way = "A power is written `a ** b`." if what.endswith("`^`") else ""
+        way = "Write a power as `a ** b`." if what.endswith("`^`") else ""
         raise mismatch(what, _one_of(prims), type_, span, hint or way, codes.types.OPERANDS)
     if type(type_) is not MetaT:
         way = _over_elements(what) if isinstance(type_, Array) else tuple_taken_apart(type_)
@@ -168,9 +168,9 @@ def _over_elements(what: str) -> str:
     if op not in _OPERANDS:
         return ""
     if what.startswith("The operand"):
-        return f"Over arrays it goes by `map (\\x -> {op}x) xs`."
-    joins = "; they are joined by `++`" if op == "+" else ""
-    return f"Over arrays it goes by `map (\\x -> x {op} 1) xs` or `map2 ({op}) xs ys`{joins}."
+        return f"Apply it to an array with `map (\\x -> {op}x) xs`."
+    joins = "; concatenate arrays with `++`" if op == "+" else ""
+    return f"Apply it to arrays with `map (\\x -> x {op} 1) xs` or `map2 ({op}) xs ys`{joins}."
 
 
 def _one_of(prims: frozenset[str]) -> Type:

@@ -73,7 +73,7 @@ def _number_with_point(number: ast.IntLit | ast.FloatLit, behind: str) -> str:
         return ""
     if behind[0].isdigit():
         written = f"{number.value:#x}.{behind}p0"
-        return f"A hexadecimal number with a point ends in a power of 2: `{written}`."
+        return f"A hexadecimal number with a point needs a binary exponent: `{written}`."
     if re.fullmatch("[pP][0-9]+", behind):
         return points_digits(f"{number.value:#x}.0{behind}")
     if re.fullmatch("f16|f32|f64|[eE][0-9]+", behind):
@@ -136,7 +136,7 @@ def infer_record_update(st: Checker, exp: ast.RecordUpdate, expected: Type | Non
                 codes.types.UNKNOWN,
                 f"An updated record must have a known type, not {describe(old)}.",
                 exp.src.span,
-                "Write its type at the place where it is bound.",
+                "Write its type where it is bound.",
             )
         old = resolve(field_type(st, old, field, exp.span))
     value = st.infer(exp.value, old)

@@ -63,8 +63,8 @@ class KnownNames:
             if name not in self.names and self.bound(name):
                 raise TypeError_(
                     codes.sizes.TOO_EARLY,
-                    f"This needs the size `{base_of(name)}`, which is not known yet: what brings it"
-                    " forth is evaluated later.",
+                    f"This uses the size `{base_of(name)}` before the array that "
+                    "determines it is computed.",
                     span,
                     "Bind the array of that size with `let` before this.",
                 )

@@ -55,7 +55,7 @@ def entry_point(
                 codes.types.FUNCTION,
                 f"The entry point `{dec.name}` takes or returns {function}.",
                 dec.name_span,
-                "Who calls it has data only: let it take what tells which function is meant.",
+                "Callers can pass only data: take a number or a variant that selects the function.",
             )
     _sizes_from_arguments(dec, definition)
     explicit = {p.name for p in dec.type_params}

@@ -25,9 +25,9 @@ def check_exhaustive(type_: Type, pats: tuple[t.Pat, ...], span: Span) -> None:
     if missing is not None:
         raise TypeError_(
             codes.types.NOT_MATCHED,
-            f"Not every value is matched: `{missing[0]}` is not.",
+            f"No case matches the value `{missing[0]}`.",
             span,
-            "Add a case for all others: `case _ -> ..`."
+            "Add a case for all other values: `case _ -> ..`."
             if missing == ["_"]
             else "Add a case for it.",
         )

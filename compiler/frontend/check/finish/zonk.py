@@ -278,8 +278,8 @@ def _fails(z: Zonk, e: t.Hole) -> t.Exp:
             codes.sizes.UNDETERMINED,
             f"Nothing determines a size in the type of this hole: `{show(e.type)}`.",
             e.span,
-            "Write the type with its sizes, as in `(??? : [0]i32)`, or bind what brings the size"
-            " forth with `let` before.",
+            "Write the type with its sizes, as in `(??? : [0]i32)`, or first bind the "
+            "array that has the size with `let`.",
         )
     return t.Hole(z.type(e.type), e.span, show(e.type))
 

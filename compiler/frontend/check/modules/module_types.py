@@ -29,7 +29,7 @@ from compiler.frontend.check.scope.state import Checker, Silent
 from compiler.frontend.lint.warning import Warning_
 from compiler.frontend.types import ANY_SIZE, Array, Record, Size, SizeVar, Type, TypeVar
 
-_ONE_TYPE = "If they are the same, say so: `include s with t = t`."
+_ONE_TYPE = "If both are the same type, write `include s with t = t`."
 
 
 @dataclass(slots=True)
@@ -94,7 +94,9 @@ def _check(st: Checker, exp: decs.ModTypeExp, refined: Refined) -> None:
                 _spec(st, spec, refined)
                 new = st.scope.since(inner).types.items()
                 for name in sorted(n for n, one in new if before.get(n, one) != one):
-                    message = f"Inclusion shadows type `{name}`: this is another one than above."
+                    message = (
+                        f"This `include` shadows the type `{name}` above with a different type."
+                    )
                     st.warned.add(Warning_(codes.warnings.HIDES, message, spec.span, _ONE_TYPE))
         case decs.MTWith(base=base, name=name, params=params, type=type_):
             _refinement(st, exp)
@@ -315,7 +317,7 @@ def _refinement(st: Checker, exp: decs.MTWith) -> None:
     if name not in abstract_types(exp.base, st.scope):
         raise TypeError_(
             codes.modules.WITH,
-            f"The type `{name}` is not abstract in this module type: what it is has been said.",
+            f"The type `{name}` is not abstract in this module type: it already has a definition.",
             exp.span,
         )
     if not _takes(exp.params, spec.params):

@@ -311,9 +311,9 @@ class _Ascription:
         """
         given = self.span or spec
         span = found if found.is_own and found.file == given.file else given
-        others = {spec: "The module type asks for it here."}
+        others = {spec: "The module type requires it here."}
         if self.span is not None:
-            others.setdefault(self.span, "The module is used so here.")
+            others.setdefault(self.span, "The module is used here.")
         others.setdefault(found, "It is defined here.")
         related = [Related(at, says) for at, says in others.items() if at != span and at.is_own]
         return TypeError_(code, message, span, "", tuple(related))
@@ -356,7 +356,7 @@ def _narrowed(a: _Ascription, exp: decs.MTArrow) -> Module:
     """
     st, span = a.st, exp.span
     if not isinstance(a.module, Functor):
-        what = "The module has no parameters, but its module type asks for one."
+        what = "The module has no parameters, but its module type requires one."
         raise a.misfit(codes.modules.PARAMETERS, what, span)
     param = decs.ModParam(span, exp.name or "_", span, exp.param)
 
@@ -386,8 +386,8 @@ def _narrowed(a: _Ascription, exp: decs.MTArrow) -> Module:
 
 
 _ABSTRACT = (
-    "A type that is abstract in the parameter of the module that is given is so in its result: say"
-    " there what it is, `with t = ..`, or leave it abstract here."
+    "A type that is abstract in the parameter of the given module is abstract in its "
+    "result, too. Define it there, `with t = ..`, or leave it abstract here."
 )
 
 
@@ -469,8 +469,8 @@ def _sealed(a: _Ascription, spec: decs.TypeSpec, found: Abbreviation) -> Abbrevi
     for param in found.params:
         if param.is_size and param.name not in known:
             message = (
-                f"The type `{spec.name}` cannot be abstract: its size parameter"
-                f" `{base_of(param.name)}` is not by itself the size of an array in it."
+                f"The type `{spec.name}` cannot be abstract: its size parameter "
+                f"`{base_of(param.name)}` alone is not the size of an array in it."
             )
             raise a.misfit(codes.modules.NOT_ABSTRACT, message, spec.span, found.span)
     name = st.fresh(spec.name)
@@ -504,7 +504,7 @@ def _not_above(a: _Ascription, spec: decs.TypeSpec, found: Abbreviation) -> None
 
 
 def _missing(a: _Ascription, what: str, span: Span) -> TypeError_:
-    message = f"The module has no {what}, which its module type asks for."
+    message = f"The module has no {what}, which its module type requires."
     return a.misfit(codes.modules.MISSING, message, span)
 
 

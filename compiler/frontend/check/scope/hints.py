@@ -16,31 +16,38 @@ from compiler.frontend.check.types.wording import NO_TEXT, has_names
 from compiler.frontend.syntax_hints import EXPONENT, MISSING, TYPES, points_digits
 from compiler.frontend.types import UNIT, Array, Arrow, PrimT, Record, Sum, Type
 
-_ASSIGNED = "Nothing is changed in its place: `let y = x + 1` binds a new name."
-_CONVERTED = "Numbers are converted by functions of their type's module, as in `f64.i32 x`."
-_AMONG = "Whether an array holds a value is `any (== x) xs`."
-_PART = "The parts of a tuple are `p.0` and `p.1`."
-_SAME = "An array of the same value n times is `replicate n 0`."
-_MATRIX = "A matrix of zeros is `replicate n (replicate m 0)`."
-_RANGE = "The numbers from 0 to n - 1 are `iota n`."
-_PRINTED = "Programs do not print; a result is what an entry point returns."
-_FAILS = "A program fails where its `assert c x` does: `x` is the value if `c` holds."
-_CLOSES = "Nothing opens or closes an expression but parentheses."
-PLACE = "An array with another element is `xs with [i] = v`, as in `let ys = xs with [0] = 3`."
-_SUMMED = "A product of vectors is `f32.sum (map2 (*) xs ys)`, of matrices a `map` of these."
-ONE_EQUATION = "A function has one equation: tell cases apart by `match x case 0 -> a case _ -> b`."
-COMPARED = 'A text is an array, which no pattern takes apart: compare it, as in `if s == "a"`.'
+_ASSIGNED = "A value cannot be changed: `let y = x + 1` binds a new name."
+_CONVERTED = "Convert a number with a function of the target type's module, as in `f64.i32 x`."
+_AMONG = "To test if an array contains a value, write `any (== x) xs`."
+_PART = "The components of a tuple are `p.0` and `p.1`."
+_SAME = "`replicate n 0` makes an array of n equal values."
+_MATRIX = "`replicate n (replicate m 0)` makes a matrix of zeros."
+_RANGE = "`iota n` makes the numbers from 0 to n - 1."
+_PRINTED = "Programs cannot print; return the result from an entry point."
+_FAILS = "To fail, use `assert c x`: its value is `x` if `c` holds."
+_CLOSES = "Group expressions with parentheses."
+PLACE = "To replace an element, write `xs with [i] = v`, as in `let ys = xs with [0] = 3`."
+_SUMMED = (
+    "Write a dot product as `f32.sum (map2 (*) xs ys)`, and a matrix product as a `map` of "
+    "dot products."
+)
+ONE_EQUATION = (
+    "A function has one equation. Distinguish cases with `match x case 0 -> a case _ -> b`."
+)
+COMPARED = (
+    'A string is an array, and patterns cannot match arrays. Compare it, as in `if s == "a"`.'
+)
 _COMPARISONS = frozenset(("<", ">", "<=", ">="))
 UPDATES = frozenset(("<-", "+=", "-=", "*=", ":="))
 """In-place update operators of other languages."""
 _VALUES = {
-    "and": "Both of two conditions is `a && b`.",
-    "or": "One of two conditions is `a || b`.",
-    "return": "A function's result is the value of its body; nothing needs to be written.",
-    "len": "The length of an array is `length xs`.",
-    "size": "The length of an array is `length xs`.",
+    "and": 'Write "and" as `a && b`.',
+    "or": 'Write "or" as `a || b`.',
+    "return": "A function returns the value of its body; there is no `return`.",
+    "len": "Write the length of an array as `length xs`.",
+    "size": "Write the length of an array as `length xs`.",
     "null": MISSING,
-    "fold": "Write `reduce` for an operator that may be regrouped, else `foldl` or a `loop`.",
+    "fold": "Use `reduce` for an associative operator, and `foldl` or a `loop` for any other.",
     **dict.fromkeys(("print", "printf", "println", "putStrLn", "echo", "puts"), _PRINTED),
     **dict.fromkeys(("raise", "throw", "error", "failwith", "fail", "panic", "try"), _FAILS),
     **dict.fromkeys(("range", "arange"), _RANGE),
@@ -48,24 +55,24 @@ _VALUES = {
     **dict.fromkeys(("dot", "matmul", "mm"), _SUMMED),
     "as": _CONVERTED,
     "ref": _ASSIGNED,
-    "T": "The columns of a matrix are the rows of `transpose xss`.",
+    "T": "To go over columns, use the rows of `transpose xss`.",
     "mean": "A mean is `f32.sum xs / f32.i64 (length xs)`.",
-    "append": "Arrays are joined by `xs ++ ys`; one element is the array `[x]`.",
-    "enumerate": "Elements with their indices are `zip (indices xs) xs`.",
-    "zipWith": "Two arrays are gone through by `map2 f xs ys`.",
-    "argmax": "Reduce pairs: `zip xs (indices xs)` has each element with its index.",
-    "argmin": "Reduce pairs: `zip xs (indices xs)` has each element with its index.",
-    "linspace": "Numbers at equal distances are `tabulate n (\\i -> f32.i64 i * step)`.",
-    "otherwise": "A choice is written `if c then a else b`.",
-    "True": "It is written `true`.",
-    "False": "It is written `false`.",
+    "append": "Concatenate arrays with `xs ++ ys`; `[x]` is an array of one element.",
+    "enumerate": "`zip (indices xs) xs` pairs elements with their indices.",
+    "zipWith": "To map over two arrays, write `map2 f xs ys`.",
+    "argmax": "Reduce pairs of an element and its index: `zip xs (indices xs)`.",
+    "argmin": "Reduce pairs of an element and its index: `zip xs (indices xs)`.",
+    "linspace": "For evenly spaced numbers, write `tabulate n (\\i -> f32.i64 i * step)`.",
+    "otherwise": "Write a choice as `if c then a else b`.",
+    "True": "Write `true`.",
+    "False": "Write `false`.",
     "nil": MISSING,
     "None": MISSING,
     "Nothing": MISSING,
-    "undefined": "A value that is still to be written is the hole `???`.",
-    "sort": "Sorting is in a library, github.com/diku-dk/sorts, which is imported as a file.",
-    "mod": "The rest of a division is `a % b`.",
-    "xor": "The bits in which two numbers differ are `a ^ b`.",
+    "undefined": "For an expression that you write later, put the hole `???`.",
+    "sort": "Sorting is in the package github.com/diku-dk/sorts; import a file of it.",
+    "mod": "Write the remainder of a division as `a % b`.",
+    "xor": "Write bitwise exclusive or as `a ^ b`.",
     "fst": _PART,
     "snd": _PART,
     "show": NO_TEXT,
@@ -80,16 +87,16 @@ _VALUES = {
     "int": _CONVERTED,
     "zeros": _SAME,
     "ones": _SAME,
-    "!!": "One element is read by an index, `xs[i]`.",
-    "=>": "A function without a name is written `\\x -> x + 1`.",
-    "<-": "There are no comprehensions: write `map (\\x -> x * 2) xs`, or `filter`.",
+    "!!": "Read one element by its index, `xs[i]`.",
+    "=>": "Write an anonymous function as `\\x -> x + 1`.",
+    "<-": "Futhark has no comprehensions: write `map (\\x -> x * 2) xs`, or `filter`.",
     "+=": _ASSIGNED,
     "-=": _ASSIGNED,
     "*=": _ASSIGNED,
-    "/=": "Two values differ if `a != b`.",
-    "<>": "Two values differ if `a != b`.",
-    "===": "Two values are the same if `a == b`.",
-    "!==": "Two values differ if `a != b`.",
+    "/=": "Write inequality as `a != b`.",
+    "<>": "Write inequality as `a != b`.",
+    "===": "Write equality as `a == b`.",
+    "!==": "Write inequality as `a != b`.",
 }
 
 
@@ -111,8 +118,10 @@ _CALLED = {
 _FEW = 6
 """Most names that a hint lists."""
 _DEFINED = {
-    "mut": "no name gets another value. Write `let y = x`, and another `let` for what comes next.",
-    "rec": "write `def f n = ..` outside, which may call itself, or `loop`.",
+    "mut": (
+        "a name cannot be assigned again. Write `let y = x`, and a new `let` for the next value."
+    ),
+    "rec": "write a top-level `def f n = ..`, which may call itself, or a `loop`.",
 }
 """Words of other languages between `let` and a name, and their replacements."""
 
@@ -125,9 +134,9 @@ def unknown_value(st: Checker, name: str, span: Span) -> str:
     if name in NUMBERS and name in st.scope.modules:
         return _CONVERTED.replace("f64.i32", f"{name}.{'i32' if name == 'i64' else 'i64'}")
     if name in st.scope.modules:
-        return f"`{name}` is a module here; values and modules share their names."
+        return f"`{name}` is a module here; values and modules share one namespace."
     if name in st.scope.types and name not in _VALUES:
-        return f"`{name}` is a type; its values are written out, as in `(1, 2)` or `{{x = 1}}`."
+        return f"`{name}` is a type. Write a value of it directly, as in `(1, 2)` or `{{x = 1}}`."
     if name in _VALUES:
         return _VALUES[name]
     owners = [prim for prim in ("i32", "f32", "bool") if _has(st, prim, name)]
@@ -139,7 +148,7 @@ def unknown_value(st: Checker, name: str, span: Span) -> str:
             return f"`let {word} {name}` defines a function `{word}` of `{name}`: {way_out}"
     inside = (m for m, of in st.scope.modules.items() if name in of.values and not of.prim)
     if name not in st.scope.values and (module := next(inside, "")) not in ("", "intrinsics"):
-        return f"It is in a module: `{module}.{name}`."
+        return f"It belongs to a module: `{module}.{name}`."
     return did_you_mean(name, st.scope.values)
 
 
@@ -148,15 +157,21 @@ def unknown_type(st: Checker, name: str, known: list[str], span: Span) -> str:
     later = st.declared_later.get(("type", name))
     if later is not None and later <= span.line:
         return (
-            f"`{name}` is not defined before this, and no type is made of itself: where one would"
-            " be, its values lie in an array, and are told by their indices."
+            f"`{name}` is not defined before this, and a type cannot contain itself. "
+            "Put its values into an array, and refer to them by index."
         )
     if later is not None:
         return _defined_later(name, later, span)
     if name in st.scope.values:
-        return f"`{name}` is a value, and behind `:` stands a type; arrays are joined by `++`."
+        return (
+            f"`{name}` is a value, but `:` must be followed by a type. Concatenate arrays "
+            "with `++`."
+        )
     if len(name) == 1 and name.islower():
-        return f"A type parameter is declared before the others: `def f '{name} (x: {name}) = ..`."
+        return (
+            f"Declare a type parameter before the other parameters: `def f '{name} (x: "
+            f"{name}) = ..`."
+        )
     return TYPES.get(name.lower()) or did_you_mean(name, known)
 
 
@@ -167,7 +182,10 @@ def first_and_others(inner: ast.Pat, type_: ast.TypeExp) -> str:
     first, others = inner.name, ".".join(type_.name)
     if others not in (f"{first}s", "rest", "tail", "tl", *"t"[: first == "h"]):
         return ""
-    return "No pattern takes an array apart: its first element is `xs[0]`, the others `xs[1:]`."
+    return (
+        "A pattern cannot match an array: read its first element as `xs[0]`, and the "
+        "others as `xs[1:]`."
+    )
 
 
 def one_by_one(pattern: ast.Pat, wanted: Arrow) -> str:
@@ -180,7 +198,7 @@ def one_by_one(pattern: ast.Pat, wanted: Arrow) -> str:
             return ""
         given = resolve(given.result)
     names = " ".join(chr(ord("a") + k) for k in range(min(len(pattern.elems), 26)))
-    return f"It is given its arguments one after the other: `\\{names} -> ..`."
+    return f"The function gets its arguments one after the other: `\\{names} -> ..`."
 
 
 def unknown_module(st: Checker, path: str, span: Span) -> str:
@@ -190,10 +208,11 @@ def unknown_module(st: Checker, path: str, span: Span) -> str:
         return _defined_later(path, later, span)
     if path in _LIBRARIES:
         return (
-            "Arrays are made by `iota n` and `replicate n 0`; roots and the like by `f64.sqrt x`."
+            "Make arrays with `iota n` and `replicate n 0`. Mathematical functions are "
+            "in modules, as `f64.sqrt x`."
         )
     if path in _COLLECTIONS:
-        return "What goes over arrays is in no module: `map f xs`, `length xs`."
+        return "Functions on arrays need no module: `map f xs`, `length xs`."
     return did_you_mean(path, st.scope.modules)
 
 
@@ -206,7 +225,7 @@ def unknown_member(prim: str, name: str) -> str:
     if name in ("pow", "square", "power"):
         return "A power is written `a ** b`."
     if prim in INTS and name in member_names("f32"):
-        return f"It is in the modules of floating-point numbers, as `f32.{name}`."
+        return f"It is in the modules of the floating-point types, as `f32.{name}`."
     return _VALUES.get(name, "")
 
 
@@ -224,7 +243,7 @@ def unknown_size(st: Checker, name: str, span: Span) -> str:
 
 def _defined_later(name: str, line: int, span: Span) -> str:
     if line <= span.line:
-        return f"`{name}` is not defined before this, and no value is made of itself."
+        return f"`{name}` is not defined before this, and a value cannot be defined by itself."
     return f"`{name}` is defined below, at line {line}; a definition can use only those above it."
 
 
@@ -245,22 +264,22 @@ def applied_number(number: ast.Exp, args: tuple[ast.Exp, ...]) -> str:
         return "The digits of a binary number are 0 and 1, as in `0b101`."
     if follows and isinstance(first, ast.Var):
         if re.fullmatch("[fFdDLluU]|i[0-9]+|[uf][0-9]+", first.name[0]):
-            return "A number that ends in its type is written `2.5f32`, `2i64` or `2u8`."
+            return "Write a number with its type as `2.5f32`, `2i64` or `2u8`."
         if first.name[0][0] == "_" or re.match("[eE]_", first.name[0]):
             return EXPONENT
         if first.name[0] in ("e", "E"):
-            return "An exponent has digits, as in `1.5e3`; a product is `2 * e`."
+            return "An exponent needs digits, as in `1.5e3`. Write a product as `2 * e`."
         if re.fullmatch("[pP][0-9]+", first.name[0]) and isinstance(number, ast.IntLit):
             return points_digits(f"{number.value:#x}.0{first.name[0]}")
-        return f"A product is written with its sign, as in `2 * {'.'.join(first.name)}`."
+        return f"Write a product with `*`, as in `2 * {'.'.join(first.name)}`."
     if all(isinstance(arg, ast.IntLit | ast.FloatLit) for arg in args):
-        return "Elements of an array, and parts of a tuple, have commas between them: `[1, 2]`."
+        return "Separate array elements and tuple components by commas: `[1, 2]`."
     for arg in args:
         if isinstance(arg, ast.Var) and arg.name[0] in ("and", "or"):
             return _VALUES[arg.name[0]]
     return (
-        "An operator or a negative number that is an argument is written in parentheses:"
-        " `reduce (+) 0 xs`, `f (-1) x`."
+        "Put an operator or a negative number in parentheses to pass it: `reduce (+) 0 "
+        "xs`, `f (-1) x`."
     )
 
 
@@ -271,9 +290,9 @@ def unlike_tuple(want: Type, got: Type, count: int) -> str:
     wanted, given = resolve(want), resolve(got)
     left, right = isinstance(wanted, Record), isinstance(given, Record)
     if right and not left and count == 1:
-        return "Arguments are written one after the other, without commas: `f a b`."
+        return "Write arguments one after the other, without commas: `f a b`."
     if right and not left and isinstance(resolve(want), PrimT):
-        return "A tuple is one value: give its parts as arguments of their own."
+        return "A tuple is one value: pass its components as separate arguments."
     is_one = isinstance(resolve(got), PrimT) or _is_number(got)
     if isinstance(wanted, Record) and has_names(wanted):
         if (right and not has_names(given)) or (not right and (count > 1 or is_one)):
@@ -295,9 +314,9 @@ def applied_value(applied: Type, first: object, what: str) -> str:
     if isinstance(first, ast.Var) and first.name[0] in _VALUES:
         return _VALUES[first.name[0]]
     if isinstance(resolve(applied), Array) and isinstance(first, ast.ArrayExp):
-        return f"An index follows without a space: `{what.strip('`')}[0]`."
+        return f"Write the index without a space: `{what.strip('`')}[0]`."
     if isinstance(resolve(applied), Array) and what.startswith("`"):
-        return f"One element is read by an index, `{what.strip('`')}[i]`."
+        return f"Read one element by its index, `{what.strip('`')}[i]`."
     return ""
 
 
@@ -306,7 +325,7 @@ def called(what: str) -> str:
 
     `what`: its name, quoted.
     """
-    return f"It is called as {_CALLED[what]}." if what in _CALLED else ""
+    return f"Call it as {_CALLED[what]}." if what in _CALLED else ""
 
 
 def no_null(*operands: ast.Exp) -> str:
@@ -324,7 +343,7 @@ def member_of_value(st: Checker, field: str, span: Span) -> str:
 def indexed_by_text(text: str) -> str:
     """Suggest a replacement for `r["x"]`."""
     name = text if text.isidentifier() else "x"
-    return f"A field of a record is read by its name, `r.{name}`; there are no dictionaries."
+    return f"Read a field of a record by its name, `r.{name}`. Futhark has no dictionaries."
 
 
 def not_indexed(type_: Type) -> str:
@@ -332,14 +351,14 @@ def not_indexed(type_: Type) -> str:
     if not isinstance(type_, Record) or not type_.fields:
         return ""
     first = type_.fields[0][0]
-    return _PART if first.isdigit() else f"A field of a record is read by its name: `r.{first}`."
+    return _PART if first.isdigit() else f"Read a field of a record by its name: `r.{first}`."
 
 
 def other_field(record: Record, field: str) -> str:
     """Suggest a field for an unknown one: a near miss, or a part of a tuple."""
     names = [name for name, _ in record.fields]
     if names and names[0].isdigit() and field.strip("_").isdigit():
-        return f"The parts of a tuple are counted from 0: `p.0` to `p.{len(names) - 1}`."
+        return f"Tuple components count from 0: `p.0` to `p.{len(names) - 1}`."
     return did_you_mean(field, names)
 
 
@@ -352,14 +371,14 @@ def conditions(op: str, lhs: ast.Exp, types: tuple[Type, Type]) -> str:
         return ""
     if isinstance(lhs.rhs, ast.BinOp) and lhs.rhs.op[0] in ("&", "|"):
         return _VALUES["and" if lhs.rhs.op[0] == "&" else "or"]
-    return f"Two comparisons are two conditions: `a {lhs.op[0]} b && b {op} c`."
+    return f"Write two comparisons: `a {lhs.op[0]} b && b {op} c`."
 
 
 def several_arrays(what: str) -> str:
     """Hint at `map` with a function and two arrays."""
     if what == "`replicate`":
         return _MATRIX
-    return "Over several arrays at once go `map2`, `map3` and so on." if what == "`map`" else ""
+    return "To map over several arrays, use `map2`, `map3` and so on." if what == "`map`" else ""
 
 
 def function_first(want: Type, got: Type, index: int, what: str) -> str:
@@ -378,22 +397,25 @@ def by_fields(op: str, exp: ast.BinOp, type_: Type) -> str:
     if isinstance(exp.lhs, ast.Var) and isinstance(exp.rhs, ast.Var):
         left, right = ".".join(exp.lhs.name), ".".join(exp.rhs.name)
     fields = ", ".join(f"{f} = {left}.{f} {op} {right}.{f}" for f, _ in type_.fields)
-    return f"It goes field by field: `{{{fields}}}`."
+    return f"Compute it field by field: `{{{fields}}}`."
 
 
 def not_taken_apart(type_: Type) -> str:
     """Suggest a replacement for a tuple pattern whose value is no such tuple."""
     known = resolve(type_)
     if isinstance(known, PrimT) or _is_number(type_):
-        return "It is one value, and has no parts: bind it to one name, as in `let a = ..`."
+        return "It is one value without components: bind it to one name, as in `let a = ..`."
     if isinstance(known, Array):
-        return "An array has no parts with names: its elements are `xs[0]`, `xs[1]` and so on."
+        return "An array has no named components: its elements are `xs[0]`, `xs[1]` and so on."
     if isinstance(known, Record) and has_names(known):
         fields = ", ".join(field for field, _ in known.fields)
         return f"The pattern of a record names its fields: `{{{fields}}}`."
     if isinstance(known, Record) and known.fields:
         names = ", ".join(chr(ord("a") + k) for k in range(min(len(known.fields), 26)))
-        return f"It has {len(known.fields)} parts: `({names})`; what is not needed is `_`."
+        return (
+            f"It has {len(known.fields)} components: `({names})`. Write `_` for one that "
+            "you do not need."
+        )
     return ""
 
 
@@ -407,14 +429,14 @@ def not_of_fields(type_: Type, named: Collection[str]) -> str:
     shown = ", ".join(f if f in named or others else f"{f} = _" for f in names)
     if others:
         return f"It has no field `{others[0]}`: its pattern is `{{{shown}}}`."
-    return f"A pattern names all fields, also what is not needed: `{{{shown}}}`."
+    return f"A record pattern must name all fields: `{{{shown}}}`."
 
 
 def field_of_sum(type_: Sum, field: str) -> str:
     """Suggest a `match` to read a variant of a sum: `v.some`."""
     found = next((given for name, given in type_.variants if name == field), None)
     if found is None:
-        return "Its variants are told apart by `match`, as in `match v case #a x -> ..`."
+        return "Distinguish its variants with `match`, as in `match v case #a x -> ..`."
     names = "".join(f" {chr(ord('a') + k)}" for k in range(min(len(found), 26)))
     value = "a" if len(found) == 1 else f"({names[1:].replace(' ', ', ')})" if found else ".."
     others = " case _ -> .." if len(type_.variants) > 1 else ""
@@ -427,8 +449,8 @@ def not_applied(name: str, params: int) -> str:
         return ""
     which = "a module with a parameter" if params == 1 else f"a module with {params} parameters"
     return (
-        f"`{name}` is {which}, whose members are there once it is applied: `module m = {name}"
-        f"{' arg' * params}`, and then `m.x`."
+        f"`{name}` is {which}. Apply it first: `module m = {name}{' arg' * params}`, "
+        "then use `m.x`."
     )
 
 
@@ -446,5 +468,5 @@ def operand_is_function(op: str, operand: ast.Exp, type_: Type) -> str:
     if isinstance(operand, ast.Apply) and isinstance(known, Arrow):
         return "It is a function that still takes an argument."
     if op == "-":
-        return "A negative number that is an argument is written in parentheses: `f (-1)`."
-    return f"An operator that is an argument is written in parentheses: `reduce ({op}) 0 xs`."
+        return "Put a negative number in parentheses to pass it: `f (-1)`."
+    return f"Put an operator in parentheses to pass it: `reduce ({op}) 0 xs`."

@@ -90,9 +90,11 @@ def lookup(st: Checker, name: ast.QualName, span: Span) -> Value:
     if isinstance(value, Recursive) and value.type is None:
         raise TypeError_(
             codes.types.RECURSION,
-            f"`{name[-1]}` calls itself, which only definitions of a file or module can.",
+            f"`{name[-1]}` calls itself. Only a top-level definition of a file or "
+            "module can do that.",
             span,
-            "Define it outside of the function, with what it uses as parameters, or use a `loop`.",
+            "Define it outside the function, with the values that it uses as "
+            "parameters, or use a `loop`.",
         )
     return value
 
@@ -118,7 +120,7 @@ def unknown(st: Checker, name: ast.QualName, span: Span) -> CompileError:
         listed = ", ".join(f"`{known}`" for known in PUBLIC)
         hint = did_you_mean(name[-1], PUBLIC) or f"Programs can use {listed}."
         return Limitation(
-            codes.limits.INTRINSIC, f"`{text}` is no intrinsic that programs can use.", span, hint
+            codes.limits.INTRINSIC, f"Programs cannot use the intrinsic `{text}`.", span, hint
         )
     return TypeError_(
         codes.names.UNKNOWN, f"Unknown name `{text}`.", span, unknown_value(st, name[-1], span)

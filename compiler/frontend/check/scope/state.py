@@ -194,8 +194,8 @@ class Checker:
     def starred(self, type_: Type, span: Span) -> None:
         """Warn of a `*` on a type whose values never share memory."""
         if is_scalar(type_) and not self.applying and not isinstance(type_, Opaque):
-            message = f"`*` has no effect on `{show(type_)}`: its values share no memory."
-            hint = "Leave the `*` out."
+            message = f"`*` has no effect on `{show(type_)}`: values of this type are copied."
+            hint = "Remove the `*`."
             self.warned.add(Warning_(codes.warnings.STAR, message, span, hint))
 
     # --- expressions and unification -----------------------------------------------------------
@@ -258,7 +258,7 @@ class Checker:
         except Mismatch as difference:
             kind, hint = "a function", _CHOSEN
             if "accumulator" in difference.reason:
-                kind, hint = "an accumulator", "Write to it here, or in a function that returns it."
+                kind, hint = "an accumulator", "Update it here, or in a function that returns it."
             raise TypeError_(
                 codes.types.FUNCTION,
                 f"{what} cannot be {kind}, but has type `{show(type_)}`.",
@@ -288,8 +288,8 @@ class Checker:
 
 
 _CHOSEN = (
-    "Which function is called cannot be up to the run: apply each where it is chosen, or choose by"
-    " data, such as a number or a variant, and match on that."
+    "The compiler must know which function is called. Apply each function where you "
+    "choose it, or choose a number or a variant and match on that."
 )
 _SYMBOLS = {
     "+": "plus", "-": "minus", "*": "times", "/": "div", "%": "mod", "=": "eq", "!": "bang",

@@ -30,8 +30,8 @@ def no_parameter(span: Span) -> TypeError_:
     """Return the error for a parameter whose size each call of a functional argument makes anew."""
     return TypeError_(
         codes.sizes.HIDDEN,
-        "The size of this argument would have to be one that every call of an earlier argument may"
-        " give anew.",
+        "This argument's size would have to be a size that may differ at each call of "
+        "an earlier argument.",
         span,
         "Apply the functions directly instead.",
     )

@@ -250,10 +250,7 @@ def _unify_arrows(st: UnifyState, want: Arrow, got: Arrow) -> None:
     if ext:
         used = names_in_type(result)
         if not wanted_ext and any(name in used for name in ext):
-            reason = (
-                "The function returns an array whose size only the function itself knows;"
-                " every call may give another size."
-            )
+            reason = "The function returns an array whose size may differ at each call."
             result = _own(st, hole, result, ext, reason)
         result = subst(result, {}, {name: SizeVar(st.fresh(name)) for name in ext})
     unify(st, expected, result)
@@ -379,8 +376,8 @@ def _occurs(st: UnifyState, meta: MetaT, t: Type) -> None:
 
 
 _OPEN_SUM = (
-    "The variants of the type are not known here. Let the side come first whose type is known, as"
-    " in `x == #none`, or write the type."
+    "The variants of the type are unknown here. Put the operand with the known type "
+    "first, as in `x == #none`, or write the type."
 )
 
 
@@ -391,7 +388,9 @@ def _merge(st: UnifyState, meta: MetaT, other: MetaT) -> None:
     if meta.prims is not None:
         both = meta.prims if other.prims is None else meta.prims & other.prims
         if not both:
-            raise Mismatch(f"No type is both {any_of(meta.prims)} and {any_of(other.prims)}.")
+            raise Mismatch(
+                f"It would have to be both {any_of(meta.prims)} and {any_of(other.prims)}."
+            )
         if other.fields or other.variants:
             raise Mismatch("A number is not a record.")
         other.prims = both
@@ -520,7 +519,7 @@ def require_data(t: Type, equality: bool = False, functional: Collection[Name] =
         case TypeVar(name) | Opaque(name) if equality:
             raise Mismatch(f"Values of the abstract type `{base_of(name)}` cannot be compared.")
         case Opaque(name) if name == ACC and name in functional:
-            raise Mismatch("An accumulator is no value that could be stored.")
+            raise Mismatch("An accumulator cannot be stored.")
         case TypeVar(name) if name in functional:
             raise Mismatch(
                 f"The type parameter `{base_of(name)}` may stand for a function.",

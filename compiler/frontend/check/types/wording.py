@@ -39,7 +39,7 @@ from compiler.frontend.types import (
     TypeVar,
 )
 
-NO_TEXT = "No function makes a text of a number; a result is shown as what it is."
+NO_TEXT = "Futhark has no function that turns a number into a string. Return the number itself."
 _FLOATS = frozenset(FLOATS)
 _INTS = frozenset(INTS)
 _SIGNED = frozenset(SIGNED)
@@ -177,11 +177,11 @@ def way_out(want: Type, got: Type) -> str:
             count = len(_parameters(got))
             return f"It is a function that still takes {arguments(count)}."
         case PrimT("u8"), Array((_,), PrimT("u8")):
-            return "One character stands between `'`, as in `'a'`."
+            return "Write one character between single quotes, as in `'a'`."
         case PrimT("bool"), PrimT():
-            return "A condition compares, as in `x != 0`."
+            return "Write a comparison as the condition, as in `x != 0`."
         case PrimT("bool"), MetaT(prims=prims) if prims:
-            return "A number is no condition: compare it, as in `x == 2`."
+            return "A number is not a condition: compare it, as in `x == 2`."
         case PrimT(to), PrimT(source):
             return f"Convert it with `{to}.{source}`."
         case MetaT(prims=prims), PrimT(source) if source in INTS and prims and prims <= _FLOATS:
@@ -189,16 +189,16 @@ def way_out(want: Type, got: Type) -> str:
         case MetaT(prims=prims), PrimT(source) if prims == _SIGNED and source in UNSIGNED:
             return f"Convert it, as in `i64.{source} x`."
         case MetaT(prims=prims), PrimT(source) if source in FLOATS and prims and prims <= _INTS:
-            return f"Convert it, as in `i64.{source} x`, which cuts off what is behind the point."
+            return f"Convert it, as in `i64.{source} x`, which drops the digits after the point."
         case PrimT(to), MetaT(prims=prims) if to[0] in "iu" and prims and prims <= _FLOATS:
-            return f"Numbers stay what they are until they are converted, as in `f64.{to} x`."
+            return f"Convert the other number, as in `f64.{to} x`."
         case Array(wanted, PrimT(to)), Array(dims, PrimT(source)) if len(wanted) == len(dims):
             return f"Convert each element: `{_mapped(f'{to}.{source}', len(dims))} xs`."
         case PrimT(to), Array(dims, PrimT(source)) if to == source:
             index = ", ".join(["i", "j", "k"][: len(dims)]) if len(dims) < 4 else ".."
-            return f"One element is read by an index, `xs[{index}]`."
+            return f"Read one element by its index, `xs[{index}]`."
         case Array((_,), PrimT(to)), PrimT(source) if to == source:
-            return "An array of one element is written `[x]`."
+            return "Write an array of one element as `[x]`."
         case Array((_,), PrimT("u8")), PrimT():
             return NO_TEXT
         case Array((_,), PrimT("u8")), MetaT(prims=prims) if prims:
@@ -219,7 +219,7 @@ def tuple_taken_apart(type_: Type) -> str:
     type_ = resolve(type_)
     if isinstance(type_, Record) and is_tuple(type_.fields) and type_.fields:
         names = ", ".join(ascii_lowercase[: len(type_.fields)])
-        return f"It is a tuple; a pattern names its parts: `\\({names}) -> ..`."
+        return f"It is a tuple; name its components with a pattern: `\\({names}) -> ..`."
     return ""
 
 
@@ -288,7 +288,7 @@ def _of_sizes(
     if len(made) == 2:
         if not arrays:
             return reason, False
-        way = "Name one of them, `let [k] (ys: [k]i32) = ..`, and claim it of the other."
+        way = "Name one size, `let [k] (ys: [k]i32) = ..`, and claim that the other equals it."
         return f"{reason} {way}", True
     whose = f" of what {by.makers[made[0].name].what} gives" if made else ""
     for type_ in arrays:
@@ -301,7 +301,7 @@ def _of_sizes(
                 way = f"What is given for `{own}` has no name here. With `let {own} = .. in` before"
                 return f"{reason} {way}, `.. :> {show(type_)}` claims that they are.", True
             claim = f"say so{whose}: `.. :> {show(type_)}`."
-            return f"{reason} If they are equal whenever this runs, {claim}", True
+            return f"{reason} If you know that they are always equal, {claim}", True
     return reason, False
 
 
@@ -313,7 +313,7 @@ def _when_equal(sizes: tuple[Size, Size], by: SizeMakers) -> str:
         return "They never are."
     if len(difference.terms) == 1:
         (mono,) = difference.terms
-        return f"They are only where `{show_size(from_poly(Poly({mono: 1}), atoms))}` is 0."
+        return f"They are equal only where `{show_size(from_poly(Poly({mono: 1}), atoms))}` is 0."
     return ""
 
 
@@ -371,7 +371,7 @@ def _other_count(want: Arrow, got: Arrow) -> str:
         return ""
     if len(wanted) == 1 and (apart := tuple_taken_apart(wanted[0])):
         return apart
-    return f"The function takes {arguments(len(found))}; here it gets {len(wanted)}."
+    return f"The function takes {arguments(len(found))}, but here it gets {len(wanted)}."
 
 
 def _other_argument(want: Arrow, got: Arrow) -> str:
@@ -385,7 +385,7 @@ def _other_argument(want: Arrow, got: Arrow) -> str:
                 if number > 1 and len({resolve(found) for _, found in pairs}) == 1:
                     how = f"one of them before, with `{given}.{taken}` or `{taken}.{given}`"
                 return (
-                    f"The function takes `{taken}` as {which}, and here it gets `{given}`: "
-                    f"convert {how}."
+                    f"The function takes `{taken}` as {which}, but here it gets "
+                    f"`{given}`: convert {how}."
                 )
     return ""
