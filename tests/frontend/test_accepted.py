@@ -572,7 +572,7 @@ REFUSED = {
     "def f (n: i64) = loop (a, b) = (iota n, iota n) for i < n do\n"
     " let (c, d) = unzip (zip a b) in (c with [0] = 1, d)": "This uses `d`, which was consumed at",
     "def f (n: i64) = loop (a, b) = (iota n, iota n) for i < 3i32 do\n"
-    " let (c, d) = unzip (zip (iota n) b) let a = a with [0] = 1 in (c, d)": "the loop consumes one",
+    " let (c, d) = unzip (zip (iota n) b) let a = a with [0] = 1 in (c, d)": "loop consumes one",
     "def f [n] (xs: [n]i32) = loop (e: *[n]i32) = xs for _i < 3i32 do map (+ 1) e": "no `*`",
     "def f [n] (xs: [n]i32) = loop (e: *[n]i32) = xs for _i < 3i32 do e": "no `*`",
     "def f [n] (xs: [n]i32) =\n"

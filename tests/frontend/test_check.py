@@ -224,7 +224,7 @@ ERRORS = [
     ("def g (a: *[]i32) (b: []i32) = b def f (a: *[]i32) = g a a", 1, "which another argument"),
     ("def f (a: *[][]i32) = a with [0] = a[1]", 1, "The new value may alias `a`, the updated"),
     ("def c = [1, 2] def f (i: i64) = c with [i] = 3", 1, "a constant of the program"),
-    ("def f (a: *[]i32) (n: i64) =\n  loop b = a for i < n do b with [i] = a[i]", 2, "consumes it as"),
+    ("def f (a: *[]i32) (n: i64) =\n  loop b = a for i < n do b with [i] = a[i]", 2, "consumes it"),
     ("def f (a: *[]i32) =\n  loop (b, c) = (a, a) for i < 3 do (b with [0] = 1, c)", 2,
      "`b` and `c` may start as the same array, and the loop"),
     ("def f (a: *[]i32) =\n let d = a[1:] in loop (b, c) = (a, d) for i < 3 do (b with [0] = 1, c)",
