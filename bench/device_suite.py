@@ -41,12 +41,11 @@ from compiler.runtime.devices import Place
 from compiler.testing.compare import same
 
 LARGE = Path(__file__).parent / "peer" / "large.txt"
-USUAL = How(fma=True)
 WAYS: dict[str, tuple[int | None, How]] = {
-    "default": (None, USUAL),
-    **{name: (threshold, USUAL) for name, threshold in accesses.VERSIONS.items()},
-    "look-back": (None, How(look_back=True, fma=True)),
-    "each rounds": (None, How()),
+    "default": (None, How()),
+    **{name: (threshold, How()) for name, threshold in accesses.VERSIONS.items()},
+    "look-back": (None, How(look_back=True)),
+    "each rounds": (None, How(apart=True)),
 }
 """Thresholds and options of our versions."""
 

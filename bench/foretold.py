@@ -3,7 +3,7 @@
     python -m bench.foretold [FOLDER] [--only NAME] [--save]
 
 FOLDER is a clone of the futhark-benchmarks, with the packages of each. The times that were measured
-are those of `bench/results/device_suite.json`, the default version with `--fma`; nothing is run.
+are those of `bench/results/device_suite.json`, the default version; nothing is run.
 Programs whose launches depend on data are not foretold as a whole: they are named, not compared.
 Of those that are compared, in the order of the list, each second one was not used for fitting.
 
@@ -82,7 +82,7 @@ def rows(suite: Path, only: str) -> Iterator[tuple[str, dict[str, Any]]]:
         try:
             assert not isinstance(work, tuple), work[1]
             options: Options = {"target": "cuda", "entry": work.entry, "unsafe": True}
-            options |= {"enable": ["kernels/fma"], "disable": without}
+            options["disable"] = without
             asked = replace(work.asked, options=options)
             ms, bound, because = foretold(asked, work.entry, work.inputs)
         except CompileError as error:

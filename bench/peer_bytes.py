@@ -102,12 +102,12 @@ NOTHING = Bytes(0, 0, 0)
 class How:
     """Options of our compiler: scans in one pass; checks that a program drops are made.
 
-    `fma`: a product and the sum that it goes into round once.
+    `apart`: a product and the sum that it goes into round, each.
     """
 
     look_back: bool = False
     checked: bool = False
-    fma: bool = False
+    apart: bool = False
 
 
 USUAL = How()
@@ -132,7 +132,8 @@ def total(kernels: Kernels) -> Bytes:
 def text_of(work: Work, threshold: int | None, how: How) -> str:
     """The text of a code version of ours. Errors: of the program."""
     options: Any = {"target": "cuda", "entry": work.entry, "unsafe": not how.checked}
-    options["enable"] = ["kernels/look-back"] * how.look_back + ["kernels/fma"] * how.fma
+    options["enable"] = ["kernels/look-back"] * how.look_back
+    options["disable"] = ["kernels/fma"] * how.apart
     if threshold is not None:
         flat = plain(api.compilation(replace(work.asked, options=options)).result("flat").text)
         names = re.findall(r'threshold\("(\w+)"', flat)

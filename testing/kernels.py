@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
 from compiler.base.context import Options
 from compiler.base.errors import RuntimeError_
+from compiler.base.prim import Prim
 from compiler.base.text import plain
 from compiler.codegen.cuda.runtime import INDEX, WIDE_INDEX
 from compiler.codegen.kernels.look_back import LOOK_BACK
@@ -21,6 +23,7 @@ from compiler.ir.nodes import Prog
 from compiler.ir.values import Value, show
 from compiler.parallel.tuning import names
 from compiler.runtime import cuda_device
+from compiler.runtime.imp_interp import RUNTIME
 from compiler.runtime.observer import records
 from compiler.runtime.runner import Settings, run_c
 from compiler.semantics import heap, interp
@@ -70,7 +73,8 @@ def check(made: Generated, version: str) -> RuntimeError_ | None:
     work = compiled(made.source, version, rng.random() < 0.5)
     prog = work.result("kernels").prog
     threads, order = rng.choice((32, 64, 256)), rng.choice(ORDERS)
-    run = partial(kernel_interp.run, prog, "main", list(made.inputs), threads, order)
+    args, more = list(made.inputs), EACH_ROUNDS
+    run = partial(kernel_interp.run, prog, "main", args, threads, order, more=more)
     wanted = meaning(work, "main", made.inputs)
     return alike(outcome(run), wanted, f"{version}, {threads} threads, {order}")
 
@@ -97,6 +101,25 @@ def alike(
         raise Difference(f"{what}: it does not fail: {wanted.message}")
     same(found, wanted, what)
     return None
+
+
+def _fun(fun: str, at: Prim, *args: Any) -> Any:
+    """Apply a function; of a fused product and sum each rounds."""
+    return RUNTIME["fun"]("mad" if fun == "fma" else fun, at, *args)
+
+
+EACH_ROUNDS = {"fun": _fun}
+"""Names of the interpreter of kernels, by which each operation rounds, as in the reference.
+
+What `kernels/fma` makes then has to give what the program means, bit for bit.
+"""
+TWICE = "#define fmaf(x, y, z) ((x) * (y) + (z))\n#define fma(x, y, z) ((x) * (y) + (z))\n"
+KERNEL = 'extern "C" __global__'
+
+
+def each_rounds(text: str) -> str:
+    """Return a CUDA text in whose kernels each operation rounds; functions of ours stay."""
+    return text.replace(KERNEL, TWICE + KERNEL, 1)
 
 
 TINY_INDEX = INDEX.replace("int32_t", "int16_t")
@@ -171,8 +194,8 @@ def observed(
 
 
 def with_tiny_indices(work: Compilation) -> str:
-    """The CUDA text, whose narrow indices have 16 bits."""
-    return plain(work.result("cuda").text).replace(INDEX, TINY_INDEX)
+    """The CUDA text, whose narrow indices have 16 bits, and where each operation rounds."""
+    return each_rounds(plain(work.result("cuda").text).replace(INDEX, TINY_INDEX))
 
 
 def watched(

@@ -61,10 +61,11 @@ def test_what_check_does_not_import_it_can_still_be_asked_for(
 ) -> None:
     program = tmp_path / "one.fut"
     program.write_text("entry main (x: i32) = x")
-    assert main(["check", str(program), "--fma", "--disable", "fuse", "--target", "cuda"]) == 0
+    given = ["--no-fma", "--fast-functions", "--disable", "fuse", "--target", "cuda"]
+    assert main(["check", str(program), *given]) == 0
     assert main(["check", str(program), "--disable", "fus"]) == 2
     assert "Did you mean `fuse`?" in capsys.readouterr().err
-    for wrong, says in ((["--target", "other"], "'c', 'cuda'"), (["--fmb"], "--fmb")):
+    for wrong, says in ((["--target", "other"], "'c', 'cuda'"), (["--no-fmb"], "--no-fmb")):
         with pytest.raises(SystemExit) as done:
             main(["check", str(program), *wrong])
         assert done.value.code == 2

@@ -34,8 +34,9 @@ class Rule:
     `does`: a sentence for the program's author. `optional`: it can be switched off; the others
     only tell something, or programs could not be compiled without them. `asked`: it is done
     only by a compilation that asks for it (`Options.enabled`); the command line has an option of
-    its name then, and the page a box. `equation`: what becomes what, where that can be said in a
-    line. `limits`: what keeps it from small programs.
+    its name then, and the page a box. `stops`: results depend on it, so that the command line
+    has an option that switches it off, `--no-NAME`. `equation`: what becomes what, where that can
+    be said in a line. `limits`: what keeps it from small programs.
     """
 
     id: str
@@ -43,13 +44,14 @@ class Rule:
     _: KW_ONLY
     optional: bool = True
     asked: bool = False
+    stops: bool = False
     equation: str = ""
     limits: tuple[Limit, ...] = ()
 
     @property
     def option(self) -> str:
-        """Return the command-line option that enables it."""
-        return f"--{self.id.partition('/')[2]}"
+        """Return the command-line option that enables it, or switches it off."""
+        return f"--{'no-' * self.stops}{self.id.partition('/')[2]}"
 
 
 @dataclass(frozen=True, slots=True)

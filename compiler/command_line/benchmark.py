@@ -43,7 +43,8 @@ def measured(path: Path, how: Measuring) -> Iterator[DataSet]:
     """Measure a program's tests, but those of other entry points and those tagged otherwise."""
     program = read_program(path)
     spec = cases.spec(program.source)
-    options: Any = {"unsafe": how.unsafe, "enable": list(how.enabled)}
+    switched: Any = {"enable": list(how.enabled), "disable": list(how.disabled)}
+    options: Any = {"unsafe": how.unsafe, **switched}
     asked = OfProgram(program.source, options, program.files, program.main)
     asked = with_tuning(asked, path, how.tuning)
     entries = list(dict.fromkeys(trial.entry for trial in spec.cases))

@@ -62,10 +62,16 @@ def add_common(to: LateParser, **file: Any) -> None:
 
 
 def _add_asked(to: LateParser) -> None:
-    """Add an option for each opt-in rule."""
-    for rule in import_module("compiler.driver.switches").ASKED.values():
+    """Add an option for each opt-in rule, and for each that changes results one against it."""
+    switches = import_module("compiler.driver.switches")
+    for rule in switches.ASKED.values():
         does = f"{rule.does[0].lower()}{rule.does[1:]}".removesuffix(".")
         to.add_argument(rule.option, dest="enable", action="append_const", const=rule.id, help=does)
+    for rule in switches.STOPPED:
+        says = f"the same as --disable {rule.id}"
+        to.add_argument(
+            rule.option, dest="disable", action="append_const", const=rule.id, help=says
+        )
 
 
 def add_switches_to_help(to: LateParser) -> None:
@@ -127,7 +133,7 @@ def add_certificate(to: LateParser) -> None:
 def add_testing(to: LateParser) -> None:
     """Add the options of commands that run the tests in programs' comments."""
     add_tuning(to)
-    to.set_defaults(file="", enable=[])
+    to.set_defaults(file="", enable=[], disable=[])
     to.add_argument("paths", nargs="+", metavar="FILE|FOLDER", help="programs, or all in one")
     to.add_argument("--entry", default="", metavar="NAME", help="only tests of this one")
     to.add_argument(

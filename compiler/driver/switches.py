@@ -36,6 +36,9 @@ NECESSARY: dict[str, str] = {
 ASKED: dict[str, Rule] = {rule.id: rule for p in pipeline.PASSES for rule in p.rules if rule.asked}
 """Rules that `enable` accepts: opt-in ones, by id."""
 
+STOPPED = tuple(rule for p in pipeline.PASSES for rule in p.rules if rule.stops)
+"""Rules that an option of the command line switches off."""
+
 LIMITS = {one.id: one for p in pipeline.PASSES for rule in p.rules for one in rule.limits}
 """Limits that `limits` accepts, by id."""
 
@@ -50,9 +53,12 @@ def check(names: Iterable[str]) -> None:
 
 
 def check_asked(names: Iterable[str]) -> None:
-    """Raise UsageError for names that are no opt-in rules."""
+    """Raise UsageError for names that are no rules, opt-in ones or usual ones.
+
+    A usual rule may be named, as by links and scripts of the time when it was opt-in.
+    """
     for name in names:
-        if name in ASKED:
+        if name in ASKED or name in RULES:
             continue
         if name in IDS:
             raise UsageError(

@@ -78,7 +78,7 @@ class Options(TypedDict, total=False):
     """passes and rules that are switched off, such as `fuse` or `fuse/map-map`; `manifest` lists \
 them"""
     enable: Annotated[list[str], Says("is a list of ids of rules")]
-    """opt-in rules to enable, such as `kernels/fma`; `manifest` lists them as `asked`"""
+    """opt-in rules to enable, such as `c/fast-functions`; `manifest` lists them as `asked`"""
     fuel: Annotated[int | None, AtLeast(0), Says("is a number of rewrites, 0 or more")]
     """stop after that many rewrites"""
     thresholds: Annotated[

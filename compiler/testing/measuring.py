@@ -52,6 +52,7 @@ class Measuring:
     exclude: frozenset[str] = frozenset()
     unsafe: bool = False
     enabled: tuple[str, ...] = ()
+    disabled: tuple[str, ...] = ()
     tuning: str | None = None
 
 

@@ -44,6 +44,7 @@ class Wanted:
     any_words: bool = False
     unsafe: bool = False
     enabled: tuple[str, ...] = ()
+    disabled: tuple[str, ...] = ()
     verify: bool = False
     tuning: str | None = None
     """the tuning file, as `with_tuning` takes it"""
@@ -101,7 +102,8 @@ def _tested(wanted: Wanted, path: Path, first: int, tell: Tell) -> ProgramTested
         error.others = ()
         return {**made, "error": error_json(error, source)}
     options: Options = {
-        "unsafe": wanted.unsafe, "enable": list(wanted.enabled), "verify": wanted.verify,
+        "unsafe": wanted.unsafe, "verify": wanted.verify,
+        "enable": list(wanted.enabled), "disable": list(wanted.disabled),
     }  # fmt: skip
     asked = OfProgram(program.source, options, program.files, program.main)
     try:

@@ -149,7 +149,7 @@ export interface Options {
    * passes and rules that are switched off, such as `fuse` or `fuse/map-map`; `manifest` lists them
    */
   disable?: string[];
-  /** opt-in rules to enable, such as `kernels/fma`; `manifest` lists them as `asked` */
+  /** opt-in rules to enable, such as `c/fast-functions`; `manifest` lists them as `asked` */
   enable?: string[];
   /** stop after that many rewrites */
   fuel?: number;

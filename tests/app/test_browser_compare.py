@@ -90,17 +90,17 @@ def test_another_program_is_not_compared_with_a_unasked(page: Page, address: str
 
 
 def test_what_is_asked_for_is_told_apart_and_a_link_keeps_it(page: Page, browser: Browser) -> None:
-    write(page, "entry main (xs: []f32) (y: f32) = map (\\x -> x * x + y) xs\n")
-    pane(page).get_by_label("Stage", exact=True).select_option("cuda")
-    expect(pane(page)).to_contain_text("__global__")
+    write(page, "entry main (xs: []f64) = map f64.exp xs\n")
+    pane(page).get_by_label("Stage", exact=True).select_option("c")
+    expect(pane(page)).to_contain_text("exp_f64(")
     pin(page)
     options = compare(page).locator("summary", has_text="Options")
     options.click()
-    box = compare(page).get_by_role("checkbox", name="kernels/fma")
+    box = compare(page).get_by_role("checkbox", name="c/fast-functions")
     expect(box).not_to_be_checked()
     box.check()
-    expect(pane(page).locator(".cm-line.diff-added").first).to_contain_text("fmaf(")
-    expect(differs(page, "C")).to_have_text("the same")
+    expect(pane(page).locator(".cm-line.diff-added").last).to_contain_text("= exp(")
+    expect(differs(page, "IMP")).to_have_text("the same")
     compiled(page)
     page.get_by_role("button", name="Share").click()
     link = page.get_by_label("Link", exact=True).input_value()
@@ -110,19 +110,21 @@ def test_what_is_asked_for_is_told_apart_and_a_link_keeps_it(page: Page, browser
         expect(other.get_by_role("tabpanel", name="Compare")).to_contain_text("A is ")
         options = other.locator("summary", has_text="Options")
         options.click()
-        expect(other.get_by_role("checkbox", name="kernels/fma")).to_be_checked()
+        expect(other.get_by_role("checkbox", name="c/fast-functions")).to_be_checked()
     with browser.new_context(java_script_enabled=False) as context:
         plain = context.new_page()
         plain.goto(link)
-        expect(plain.locator("main")).to_contain_text("Compiled with kernels/fma.")
+        expect(plain.locator("main")).to_contain_text("Compiled with c/fast-functions.")
         plain.get_by_role("link", name="another program, A").click()
-        expect(plain.locator("#source")).to_contain_text("x * x + y")
-        expect(plain.locator("main")).not_to_contain_text("kernels/fma")
+        expect(plain.locator("#source")).to_contain_text("map f64.exp xs")
+        expect(plain.locator("main")).not_to_contain_text("c/fast-functions")
     page.keyboard.press("Escape")
     compare(page).get_by_role("button", name="Pin what is shown now").click()
-    expect(compare(page)).to_contain_text(re.compile(r"as it was at ..:.., with kernels/fma\."))
+    expect(compare(page)).to_contain_text(
+        re.compile(r"as it was at ..:.., with c/fast-functions\.")
+    )
     box.uncheck()
-    expect(pane(page).locator(".cm-line.diff-removed").first).to_contain_text("fmaf(")
+    expect(pane(page).locator(".cm-line.diff-removed").last).to_contain_text("= exp(")
 
 
 def test_both_are_run_in_turn_and_plotted_on_one_scale(page: Page) -> None:

@@ -59,22 +59,28 @@ def test_a_link_does_not_change_when_it_is_shared_again(make_app: MakeApp) -> No
 
 def test_options_that_say_something_make_another_link(client: FlaskClient) -> None:
     given: list[dict[str, object]] = [{}, {"fuel": 0}, {"target": "cuda"}, {"verify": True}]
-    given += [{"enable": ["kernels/fma"]}, {"disable": ["fuse"]}, {"disable": ["fuse", "cse"]}]
+    given += [{"enable": ["c/fast-functions"]}, {"disable": ["fuse"]}, {"disable": ["fuse", "cse"]}]
     names = [share(client, options=options) for options in given]
     assert len(set(names)) == len(given)
     assert share(client, options={"disable": ["cse", "fuse", "cse"]}) == names[-1]
-    both = ["kernels/fma", "cuda/other"]
+    both = ["c/fast-functions", "cuda/other"]
     one = share(client, options={"enable": both})
     assert share(client, options={"enable": both[::-1]}) == one
 
 
 def test_how_it_was_compiled_reads_without_javascript(client: FlaskClient) -> None:
-    options = {"target": "cuda", "disable": ["fuse", "cse"], "enable": ["kernels/fma"], "fuel": 3}
+    options = {
+        "target": "cuda",
+        "disable": ["fuse", "cse"],
+        "enable": ["c/fast-functions"],
+        "fuel": 3,
+    }
     name = share(client, options={**options, "thresholds": {"t_1": 8}})
     for address in (f"/z/{name}", f"/embed/{name}", f"/z/{name}/offline.html"):
         text = html.unescape(re.sub(r"<[^>]*>", "", client.get(address).get_data(as_text=True)))
         assert (
-            "Compiled for cuda, without fuse, cse, with kernels/fma, with 3 rewrites, with t_1=8."
+            "Compiled for cuda, without fuse, cse, with c/fast-functions, with 3 rewrites, "
+            "with t_1=8."
         ) in text
     assert "Compiled" not in client.get(f"/z/{share(client)}").get_data(as_text=True)
 

@@ -29,8 +29,8 @@ SERIES = (
 )
 
 
-def predict(source: str, *shapes: Any, fma: bool = False) -> Prediction:
-    options: Any = {"target": "cuda", "enable": ["kernels/fma"] * fma}
+def predict(source: str, *shapes: Any) -> Prediction:
+    options: Any = {"target": "cuda"}
     made = api.compilation(OfProgram(source, options))
     prog, text = made.result("kernels").prog, made.result("cuda").text
     return predictions.predict(prog, text, "main", shapes, [None] * len(shapes))
@@ -75,7 +75,7 @@ def test_what_fits_the_second_cache_is_not_read_from_memory_again() -> None:
 
 
 def test_a_product_of_matrices_takes_an_instruction_for_each_product() -> None:
-    (work,) = predict(PRODUCT, (256, 256), (256, 256), fma=True).works.values()
+    (work,) = predict(PRODUCT, (256, 256), (256, 256)).works.values()
     plain_, whole, double, special = work.spent.instructions
     assert plain_ == pytest.approx(256**3 / 32, rel=0.01)
     assert whole < plain_  # addresses in registers and constants are none

@@ -311,7 +311,7 @@ def test_kinds_of_errors_are_all_there() -> None:
 
 def test_the_options_are_those_that_compile() -> None:
     given: Any = {"entry": "main", "target": "cuda", "disable": ["fuse"], "fuel": 7}
-    given["enable"] = ["kernels/fma"]
+    given["enable"] = ["c/fast-functions"]
     given |= {"thresholds": {"x": 1}, "verify": True, "unsafe": True, "sanitize": True}
     given["limits"] = {"shortcircuit/budget/steps": 1}
     given["edited"] = {"flat": "entry main"}

@@ -29,7 +29,7 @@ from compiler.ir.walk import se_uses
 FMA = Rule(
     "kernels/fma",
     "A product and the sum it goes into are one instruction of a GPU, which rounds once.",
-    asked=True,
+    stops=True,
 )
 _WIDE = ("f32", "f64")
 

@@ -56,6 +56,7 @@ def run(args: argparse.Namespace) -> int:
         exclude=frozenset(args.exclude),
         unsafe=args.unsafe,
         enabled=tuple(args.enable),
+        disabled=tuple(args.disable),
         tuning=tuning_of(args),
     )
     well = benchmark.main(args.paths, how, sys.stdout, args.results, args.compare)

@@ -47,6 +47,7 @@ def run(args: argparse.Namespace) -> int:
         any_words=args.any_error,
         unsafe=args.unsafe,
         enabled=tuple(args.enable),
+        disabled=tuple(args.disable),
         verify=args.verify,
         tuning=tuning_of(args),
         limit=args.limit,
