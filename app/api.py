@@ -27,7 +27,7 @@ from app.link_routes import give_up
 from app.presence import left
 from app.sheet_rendering import PREPARED
 from app.state_schema import document as state_schema_document
-from app.states import freeze, prepare
+from app.states import answers_for
 from app.version import compiler_version
 from compiler.protocol import openapi
 from compiler.protocol.fields import fields
@@ -124,8 +124,9 @@ def examples() -> Response:
 def result(name: str, number: int) -> Response:
     """Return a result of a run, or the part of it in `part`, in Futhark's binary format."""
     parts().limits.count("ask")
-    data = parts().jobs.results.part(name, number, request.args.get("part", ""))
-    response = Response(data, mimetype="application/octet-stream")
+    part = parts().jobs.results.part(name, number, request.args.get("part", ""))
+    response = Response(part.chunks, mimetype="application/octet-stream")
+    response.content_length = part.length
     response.headers["Cache-Control"] = "private, max-age=3600, immutable"
     return response
 
@@ -152,13 +153,14 @@ def operation(op: str) -> Response | tuple[Response, int]:
 def share() -> Response:
     """Make a permalink."""
     parts().limits.count("share")
-    body = json_body()
-    prepare(asked_by_client(), body, int(current_app.config["SHARE_MB"]) << 20)
+    body, most = json_body(), int(current_app.config["SHARE_MB"]) << 20
+    answers_for(asked_by_client(), body, most, keep=False)
     sharer = Sharer(page_key(request), address_key(request), parts().limits.factor())
     with _alone():
-        state = freeze(asked_by_client(), compiler_version(), body)
+        answers = answers_for(asked_by_client(), body, most)
+        state = parts().makers.freeze(answers, Client(client_key(request)))
         kept = parts().permalinks.keep(state, sharer)
-        del state
+        del answers, state
     if kept.new:
         parts().metrics.shared.inc()
         parts().forms.prepare(kept.name, PREPARED)
@@ -168,7 +170,7 @@ def share() -> Response:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Open one state at a time: each takes many times its bytes. AppError: it took too long."""
+    """Hold the answers of one state at a time. AppError: it took too long."""
     if not SHARING.acquire(timeout=SHARING_SECONDS):
         raise AppError("busy", "Too many links are being made.", 503, "Try again in a moment.")
     try:

@@ -18,9 +18,10 @@ from dataclasses import replace
 from typing import Any
 
 from app.errors import AppError
+from app.long_texts import LongText
 from app.paths import HERE
 from app.reader import LENGTH, NoRequest, parsed
-from app.worker import LongText, Worker, WorkerDied
+from app.worker import Worker, WorkerDied
 from compiler.protocol.fields import fields
 from compiler.protocol.kinds import Json
 from compiler.protocol.operations import OPERATIONS

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 from app.compressed_answers import PackedAnswer, merged, packed
+from app.long_texts import Token
 from compiler.protocol.kinds import Json
 
 V = TypeVar("V")
@@ -40,6 +41,12 @@ class Bounded(Generic[V]):
                 return None
             self._kept.move_to_end(key)
             return self._kept[key][0]
+
+    def drop(self, key: str) -> None:
+        """Drop the value under a key."""
+        with self._lock:
+            _, size = self._kept.pop(key, (None, 0))
+            self.bytes -= size
 
     def keep(self, key: str, value: V, size: int) -> None:
         """Keep a value of so many bytes, evicting the least recently used.
@@ -99,6 +106,8 @@ def cache_key(request: Json) -> str:
 
 
 def _short(value: Any) -> Any:
+    if isinstance(value, Token):
+        return [hashlib.sha256(value.json).hexdigest()]
     return [_hash(value)] if isinstance(value, str) and len(value) > LONG else value
 
 

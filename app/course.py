@@ -87,10 +87,12 @@ def _beside(file: LessonFile) -> FrozenView | None:
             answer = _asked("accesses", {**program, **asked})
             state["asked"] = [{"op": "accesses", "request": asked, "answer": answer}]
         case "memory":
-            every = dict.fromkeys(one["id"] for one in manifest)
-            state["lifetimes"] = link_contents.lifetimes(jobs, program, manifest, every)
+            questions = link_contents.of_lifetimes(program, manifest).items()
+            lives = {stage: jobs.must("lifetimes", body) for stage, body in questions}
+            state["lifetimes"] = link_contents.lifetimes(lives)
         case "proof":
-            state["attempts"] = link_contents.attempts(jobs, program)
+            answer = jobs.must("attempts", link_contents.of_attempts(program))
+            state["attempts"] = link_contents.attempts(answer)
         case "remarks":
             state["remarks"] = _asked("show", {**program, "stages": [file.stage]})["remarks"]
         case _:

@@ -12,7 +12,7 @@ from flask import Response, stream_with_context
 
 from app.compressed_answers import PackedAnswer, slim
 from app.http import accepts_gzip
-from app.pieces import Zipper
+from app.pieces import CHUNK, Zipper
 from compiler.protocol.kinds import Json
 
 HEADERS = {"X-Accel-Buffering": "no", "Cache-Control": "no-store", "Vary": "Accept-Encoding"}
@@ -38,9 +38,14 @@ def _zipped(answers: Iterator[Json]) -> Iterator[bytes]:
     for before, packed, behind in map(_event, answers):
         if packed is None:
             yield zipper.text(before + behind)
-        else:
+        elif packed.piece.size <= CHUNK:
             pieces = zipper.text(before), zipper.piece(packed.piece, packed.data)
             yield b"".join((*pieces, zipper.text(behind)))
+        else:  # who reads slowly holds no copy of a long answer
+            yield zipper.text(before)
+            data = zipper.piece(packed.piece, packed.data)
+            yield from (data[at : at + CHUNK] for at in range(0, len(data), CHUNK))
+            yield zipper.text(behind)
     yield zipper.end()
 
 

@@ -136,7 +136,9 @@ def streamed(parts: Sequence[Part], mimetype: str, caching: str) -> Response:
 def zipped(content: bytes, mimetype: str, tag: str, caching: str) -> Response:
     """Respond with gzip data; 304 if the client has this tag already."""
     accepted = accepts_gzip()
-    response = Response(content if accepted else gzip.decompress(content), mimetype=mimetype)
+    response = Response(content if accepted else pieces.gunzipped(content), mimetype=mimetype)
+    if not accepted:
+        response.content_length = int.from_bytes(content[-4:], "little")
     if accepted:
         response.headers["Content-Encoding"] = "gzip"
     return tagged(response, tag, caching)

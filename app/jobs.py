@@ -14,6 +14,7 @@ from app.clients import page_of
 from app.compressed_answers import at_once, is_short, opened
 from app.errors import AppError, status_of
 from app.failure_messages import PASSING, STOPS, UNAVAILABLE, too_many, why, with_wait
+from app.long_texts import LongText, shortened
 from app.metrics import Metrics
 from app.origin_check import refuse_native, refuse_unsafe
 from app.pool import (
@@ -53,13 +54,10 @@ class _Asked:
 
     op: Operation[Any]
     request: Json
+    key: str
     began: float = field(default_factory=time.perf_counter)
     parts: list[Json] = field(default_factory=list)
     """The answers so far: `show` answers stage by stage."""
-
-    @property
-    def key(self) -> str:
-        return cache_key(self.request)
 
     @property
     def outcome(self) -> str:
@@ -186,7 +184,7 @@ class Jobs:
         size = config[f"{name.upper()}_WORKERS"]
         command = config["WORKER_COMMAND"]
         ready = SEEDS.wait if command == COMMAND else None
-        return Pool(name, size, command, bounds, policy, ready)
+        return Pool(name, size, command, bounds, policy, ready, self.results.folder)
 
     def warm(self) -> None:
         """Start all workers, in the background; first those that one who types waits for."""
@@ -203,9 +201,13 @@ class Jobs:
         for one in closing:
             one.join()
         self.uploads.close()
+        self.results.close()
 
     def stream(self, name: str, body: Json, client: Client, whole: bool = False) -> Iterator[Json]:
-        """Like `ClientJobs.stream`; `whole`: no long answer in parts."""
+        """Like `ClientJobs.stream`; `whole`: no long answer in parts.
+
+        Long texts are taken out of the body, which lives as long as the request.
+        """
         op = OPS[name]
         if name == "batch":
             yield from self._batch(body, client, whole)
@@ -214,16 +216,17 @@ class Jobs:
             yield from _unwrapped(self._batch(_batch_of_one(name, body), client, whole, name))
             return
         asked = self._asked(op, body)
+        asked.request = shortened(asked.request)
+        for field_ in [name for name, value in body.items() if isinstance(value, LongText)]:
+            del body[field_]
         known = self._cache.parts(asked.key) if op.cached else None
         if known is not None:
             yield from known
             return
-        request = self._bounded(asked)
-        if not op.runs:
-            request["packed"] = True
+        request = {**self._bounded(asked), "packed": True}
         for answer in self._guarded(op, request, client, op.share, followed=not whole):
             if "queued" not in answer:
-                answer = self.results.take(answer)
+                answer = self.results.take(request.get("kept", ""), answer)
                 asked.parts.append(answer)
             yield answer
         self._end(asked)
@@ -304,7 +307,8 @@ class Jobs:
         return self._asked(op, {**own, **shared})
 
     def _asked(self, op: Operation[Any], body: Json) -> _Asked:
-        return _Asked(op, self._request(op, body))
+        request = self._request(op, body)
+        return _Asked(op, request, cache_key(request))
 
     def _bounded(self, asked: _Asked) -> Json:
         """Return a request with the bounds of its answer."""
@@ -317,8 +321,9 @@ class Jobs:
         if "longest" in own:
             of_what = "OUTPUT_LIMIT" if asked.op.runs else "INPUT_LIMIT"
             request["longest"] = int(self._config[of_what])
-        if "binary" in own:  # in base64, beside the text
+        if "binary" in own:
             request["binary"] = min(self.results.most, int(self._config["ANSWER_MB"]) << 19)
+            request["kept"] = self.results.name()
         return request
 
     def _end(self, asked: _Asked) -> None:
@@ -411,6 +416,10 @@ class Jobs:
         """Like `ClientJobs.last`."""
         return self._cache.get(cache_key(self._request(OPS[name], body)))
 
+    def last_parts(self, name: str, body: Json) -> list[Json] | None:
+        """Like `ClientJobs.last_parts`."""
+        return self._cache.parts(cache_key(self._request(OPS[name], body)))
+
 
 @dataclass(frozen=True, slots=True)
 class ClientJobs:
@@ -428,11 +437,14 @@ class ClientJobs:
 
     def told(self, name: str, body: Json) -> Json:
         """Like `call`; a long answer stays packed."""
-        answers = self._jobs.stream(name, body, self._client, whole=True)
         if name == "batch":
-            return _together(answers)
-        parts = [answer for answer in answers if "queued" not in answer]
-        return at_once(parts)
+            return _together(self._jobs.stream(name, body, self._client, whole=True))
+        return at_once(self.parts(name, body))
+
+    def parts(self, name: str, body: Json) -> list[Json]:
+        """Like `told`, in the parts that the worker gave, all packed."""
+        answers = self._jobs.stream(name, body, self._client, whole=True)
+        return [answer for answer in answers if "queued" not in answer]
 
     def must(self, name: str, body: Json) -> Json:
         """Like `call`, for answers that are stored. AppError also if there was no worker."""
@@ -449,6 +461,10 @@ class ClientJobs:
     def last(self, name: str, body: Json) -> Json | None:
         """Return the cached answer to this request, or None."""
         return self._jobs.last(name, body)
+
+    def last_parts(self, name: str, body: Json) -> list[Json] | None:
+        """Return the parts of the cached answer to this request, packed, or None."""
+        return self._jobs.last_parts(name, body)
 
     def manifest(self) -> list[Json]:
         """Like `Jobs.manifest`."""

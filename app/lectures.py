@@ -18,13 +18,13 @@ import logging
 import secrets
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from sqlalchemy import Boolean, Float, Integer, LargeBinary, String, delete, func, select, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
+from app.cache import Bounded
 from app.database import FAILURES, Base, Database, available
 from app.errors import AppError
 from compiler.protocol.kinds import Json
@@ -41,7 +41,8 @@ AWAITED = 60.0
 """Seconds for which a lecture is watched after a follower has waited for it."""
 QUIET = 600.0
 """Seconds without its teacher after which a lecture may be dropped to make room."""
-REMEMBERED = 500
+REMEMBERED = 16 << 20
+"""Bytes of the views in memory; the database has all."""
 
 
 class Lecture(Base):
@@ -80,7 +81,7 @@ class Lectures:
         self._silence = 3600.0 * hours
         self._lock = threading.Lock()
         self._reading = threading.Lock()
-        self._known: OrderedDict[str, tuple[Shown, float]] = OrderedDict()
+        self._known: Bounded[tuple[Shown, float]] = Bounded(REMEMBERED)
         self._awaited: dict[str, float] = {}
         self._watching = False
         self._listeners: list[Callable[[str], None]] = []
@@ -182,12 +183,12 @@ class Lectures:
         """Return the view of a lecture; None if it does not exist."""
         with self._reading:  # who comes together reads once
             with self._lock:
-                found, read = self._known.get(name, (None, 0.0))
+                found, read = self._known.get(name) or (None, 0.0)
             if found is None or read < time.monotonic() - FRESH:
                 found = self._read(name, found)
                 if found is None:
                     with self._lock:
-                        self._known.pop(name, None)
+                        self._known.drop(name)
                     return None
                 self._remember(name, found)
         return found
@@ -207,12 +208,10 @@ class Lectures:
 
     def _remember(self, name: str, shown: Shown) -> None:
         with self._lock:
-            before = self._known.pop(name, None)
+            before = self._known.get(name)
             if before is not None and before[0].number > shown.number:
                 shown = before[0]
-            self._known[name] = shown, time.monotonic()
-            if len(self._known) > REMEMBERED:
-                self._known.popitem(last=False)
+            self._known.keep(name, (shown, time.monotonic()), len(shown.content))
             listeners = list(self._listeners) if before and before[0].number < shown.number else []
         for listener in listeners:
             listener(name)
@@ -248,11 +247,8 @@ class Lectures:
                 if not self._awaited:
                     self._watching = False
                     return
-                numbers = {
-                    name: self._known[name][0].number
-                    for name in self._awaited
-                    if name in self._known
-                }
+                known = ((name, self._known.get(name)) for name in self._awaited)
+                numbers = {name: found[0].number for name, found in known if found is not None}
             try:
                 for name in self._changed(numbers):
                     self.shown(name)

@@ -14,6 +14,7 @@ import json
 import logging
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -35,7 +36,7 @@ from app.cache import ENTRY, Bounded
 from app.database import FAILURES, Base, Database, available, drop_abandoned, is_full
 from app.errors import AppError
 from app.link_owners import ANY, MB, Holder, Holders, Quotas, Sharer
-from app.unpacking import DAMAGED, LONGEST, State, packed, unpacked
+from app.unpacking import DAMAGED, LONGEST, State, is_intact, packed, unpacked
 from compiler.protocol.kinds import Json
 
 log = logging.getLogger(__name__)
@@ -64,6 +65,16 @@ ROW = 400
 """Bytes of a row beside a link's content, including indexes."""
 
 
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """A state as it is stored; `digest` identifies it."""
+
+    digest: str
+    version: str
+    made: datetime
+    content: bytes
+
+
 class Stored(NamedTuple):
     """A stored link: its id, whether it is new, and the key that deletes it ("": none)."""
 
@@ -85,13 +96,10 @@ class Permalinks:
         self._megabytes = megabytes
         self._known: Bounded[float] = Bounded(KNOWN * ENTRY)
 
-    def keep(self, state: State, sharer: Sharer | None = None) -> Stored:
+    def keep(self, state: Frozen, sharer: Sharer | None = None) -> Stored:
         """Store a shared state. AppError where there is no room for it."""
-        digest = identity_digest(state)
+        digest, now = state.digest, state.made
         name = names_of(digest)
-        now = datetime.now(UTC).replace(tzinfo=None, microsecond=0)
-        content = packed({**state, "made": now.isoformat() + "Z"})
-        check_size(state, len(content), self._holders.quotas.link)
         with available("stored"):
             self._drop_expired()
             for length in range(SHORTEST, len(name) + 1):
@@ -99,8 +107,8 @@ class Permalinks:
                     id=name[:length],
                     digest=digest,
                     made=now,
-                    version=state["version"],
-                    content=content,
+                    version=state.version,
+                    content=state.content,
                 )
                 found = self._find(fresh.id)
                 key = self._add(fresh, sharer) if found is None else None
@@ -109,7 +117,7 @@ class Permalinks:
                 # Another state has this id, or another request has just stored this one.
                 found = found or self._find(name[:length])
                 if found is not None and found.digest == digest:
-                    self._mend(found, content)
+                    self._mend(found, state.content)
                     return Stored(found.id, False, self._shared_again(found.id, sharer, now))
         raise AssertionError("two states have one digest")
 
@@ -202,10 +210,8 @@ class Permalinks:
 
     def _mend(self, row: Permalink, content: bytes) -> None:
         """Store a state again if its row is damaged."""
-        try:
-            unpacked(row.content)
-        except DAMAGED as error:
-            log.error("The row of the link %s was damaged, and is stored anew: %r", row.id, error)
+        if not is_intact(row.content):
+            log.error("The row of the link %s was damaged, and is stored anew.", row.id)
             with self._database.session(Permalink) as session:
                 session.execute(
                     update(Permalink).where(Permalink.id == row.id).values(content=content)
@@ -250,6 +256,19 @@ class Permalinks:
 def names_of(digest: str) -> str:
     """Return the longest id of a state; a shorter free one is a prefix."""
     return base64.b32encode(bytes.fromhex(digest)).decode().lower().rstrip("=")
+
+
+def frozen(state: State, made: datetime | None = None, most: int = 0) -> Frozen:
+    """Pack a state for the store, as made now. AppError above `most` bytes (0: any)."""
+    made = made or now_in_seconds()
+    content = packed({**state, "made": made.isoformat() + "Z"})
+    check_size(state, len(content), most)
+    return Frozen(identity_digest(state), state["version"], made, content)
+
+
+def now_in_seconds() -> datetime:
+    """Return the time, as links have it."""
+    return datetime.now(UTC).replace(tzinfo=None, microsecond=0)
 
 
 def check_size(state: State, size: int, most: int) -> None:

@@ -118,7 +118,15 @@ def plain(parts: Sequence[Part]) -> Iterator[bytes]:
 
 def unpacked(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Decompress a piece, at most CHUNK bytes at a time."""
-    unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
+    yield from _inflated(zlib.decompressobj(-zlib.MAX_WBITS), chunks)
+
+
+def gunzipped(data: bytes) -> Iterator[bytes]:
+    """Decompress a gzip stream, at most CHUNK bytes at a time."""
+    return _inflated(zlib.decompressobj(16 + zlib.MAX_WBITS), (data,))
+
+
+def _inflated(unpacker: zlib._Decompress, chunks: Iterable[bytes]) -> Iterator[bytes]:
     for chunk in chunks:
         while chunk:
             data = unpacker.decompress(chunk, CHUNK)

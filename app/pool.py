@@ -84,8 +84,9 @@ class Pool:
         bounds: PoolLimits = PoolLimits(),
         policy: Policy | None = None,
         ready: Callable[[], None] | None = None,
+        folder: str = "",
     ) -> None:
-        """No worker is started before `ready` has returned."""
+        """No worker is started before `ready` has returned; results are files in `folder`."""
         self.name = name
         self.size = size
         self.replaced = 0
@@ -95,6 +96,7 @@ class Pool:
         self._bounds = bounds
         self._policy = policy
         self._ready = ready
+        self._folder = folder
         self._turns = Turns(bounds.queue, bounds.client_running, bounds.client_waiting)
         self._changed = threading.Condition()
         self._flights = Flights()
@@ -315,7 +317,9 @@ class Pool:
 
     def _new_worker(self) -> Worker:
         bounds = self._bounds
-        worker = Worker(self._command, bounds.memory_mb, bounds.answer_mb, self._policy)
+        worker = Worker(
+            self._command, bounds.memory_mb, bounds.answer_mb, self._policy, self._folder
+        )
         self._all.add(worker)
         return worker
 

@@ -90,7 +90,7 @@ def serve(frames: IO[bytes], told: IO[bytes]) -> None:
 
 def _packed(body: dict[str, object]) -> bytes:
     tokens = {
-        name: json.dumps(value).encode()
+        name: _token(value)
         for name, value in body.items()
         if isinstance(value, str) and len(value) > LONG_TEXT
     }
@@ -98,6 +98,14 @@ def _packed(body: dict[str, object]) -> bytes:
         return marshal.dumps((body, tokens))
     except ValueError:
         raise NoRequest("usage", "The request nests too deeply.") from None
+
+
+def _token(text: str) -> bytes:
+    """Return the JSON of a text, as short as it can be."""
+    try:
+        return json.dumps(text, ensure_ascii=False).encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return json.dumps(text).encode()
 
 
 def main() -> None:

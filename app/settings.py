@@ -110,7 +110,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("UPLOAD_MINUTES", 60.0, "They are deleted so long after they were used last."),
     Setting("OUTPUT_LIMIT", 64_000, "Characters of a run's output, about; the rest is counted."),
-    Setting("RESULTS_MB", 128, "Results of runs kept in memory, to be looked at by parts.", 4),
+    Setting("RESULTS_MB", 128, "Results of runs kept as files, to be looked at by parts.", 4),
     Setting("ANSWER_MB", 64, "Longest answer; a worker that gives a longer one is stopped.", 1),
     Setting("CACHE_MB", 64, "Answers kept in memory, compressed."),
     Setting("WARM", True, "Start the workers with the server, not with the first request."),

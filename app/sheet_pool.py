@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from base64 import b64encode
+from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,9 +12,10 @@ from typing import Any
 from app.errors import AppError
 from app.failure_messages import STOPS
 from app.fair_queue import Busy, TooMany
+from app.link_owners import Quotas
 from app.metrics import Metrics
 from app.paths import HERE, static_folder, template_folder
-from app.permalinks import Permalinks, tell_damaged
+from app.permalinks import Frozen, Permalinks, now_in_seconds, tell_damaged
 from app.pool import (
     AnswerTooLong,
     Client,
@@ -25,6 +26,7 @@ from app.pool import (
     WorkerDied,
 )
 from app.version import compiler_version
+from app.worker import ATTACHED
 from compiler.protocol.kinds import Json
 from compiler.sandbox import walls
 
@@ -35,6 +37,8 @@ LONGEST_MB = 256
 """Limit of all sheets of a link together; larger ones are not made."""
 SHEET_SECONDS = 0.1
 """Expected seconds of making one sheet."""
+FREEZE_SECONDS = 0.1
+"""Expected seconds of making a state."""
 
 
 def pool_of(config: Mapping[str, Any]) -> Pool:
@@ -60,6 +64,7 @@ class Makers:
         self, config: Mapping[str, Any], metrics: Metrics, permalinks: Permalinks, renderer: str
     ) -> None:
         self._seconds = float(config["FORM_SECONDS"])
+        self._longest = Quotas.of(config).link
         self._metrics = metrics
         self._permalinks = permalinks
         self._shared = config.get("MAKERS")
@@ -123,8 +128,28 @@ class Makers:
         content = self._permalinks.content(link)
         if content is None:
             raise no_link()
-        state = b64encode(content).decode()
-        return {**self._known, "name": link, "sheets": list(sheets), "state": state}
+        return {**self._known, "name": link, "sheets": list(sheets), ATTACHED: [content]}
+
+    def freeze(self, answers: Json, client: Client) -> Frozen:
+        """Make the state of a new link from `states.answers_for`. AppError on failure."""
+        made = now_in_seconds()
+        told = {"op": "freeze", "version": compiler_version(), "made": made.isoformat()}
+        content, last = bytearray(), Json()
+        try:
+            for last in self.pool.stream(
+                {**answers, **told, "most": self._longest}, self._seconds, client, FREEZE_SECONDS
+            ):
+                content += b64decode(last.get("data", ""))
+        except (Busy, TooMany):
+            raise busy() from None
+        except WorkerDied:
+            raise _broken() from None
+        except STOPS as problem:
+            raise self._stopped(problem) from None
+        if not last.get("ok"):
+            error = last["error"]
+            raise AppError(error["kind"], error["message"], last.get("status", 500), error["hint"])
+        return Frozen(last["digest"], told["version"], made, bytes(content))
 
     def _stopped(self, problem: Exception) -> AppError:
         match problem:

@@ -1,4 +1,4 @@
-"""Make the state that a permalink freezes, from a request to share."""
+"""Ask for the answers of which a permalink's state is made (`app/freezing.py`)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import json
 from typing import Any
 
 from app import link_contents
-from app.errors import AppError
+from app.compressed_answers import PackedAnswer
+from app.errors import AppError, status_of
+from app.failure_messages import UNAVAILABLE
 from app.jobs import OPS, SHARED, ClientJobs
-from app.permalinks import FORMAT
-from app.unpacking import State
+from app.worker import ATTACHED
 from compiler.protocol.fields import fields
 from compiler.protocol.kinds import Json, Own
 
@@ -23,82 +24,107 @@ UPLOADED, FROM_FILE = "\x02", "-- a value from a file, which a link does not kee
 MOST_ASKED = 24
 
 
-def prepare(jobs: ClientJobs, body: Json, most: int) -> None:
-    """Compile and keep, unopened, for `freeze`. AppError above `most` bytes of JSON."""
-    program = _program(body)
-    told = [jobs.told(op, program) for op in ("show", "attempts", "check")]
-    run = body.get("run")
-    if isinstance(run, dict) and jobs.last("run", asked := _request("run", program, run)) is None:
-        jobs.told("run", asked)
-    length = sum(one["packed"].piece.length for one in told if "packed" in one)
-    if length > most:
-        raise AppError(
-            "limitation",
-            f"All stages of this program have {length >> 20} MB; a link here has {most >> 20} MB "
-            "at most.",
-            413,
-            "Share a part of the program, or save it as a file with `stridescope show`.",
-        )
-
-
-def freeze(jobs: ClientJobs, version: str, body: Json) -> State:
-    """Compile (or take from the cache) a shared program.
-
-    A failed compilation is stored as it is. A failing compile is kept as it fails.
+def answers_for(jobs: ClientJobs, body: Json, most: int, keep: bool = True) -> Json:
+    """Compile (or take from the cache) a shared program; return what `freezing.state_of` takes.
 
     `body` has a program (`source`, and perhaps `files`, `main` and `options`), and perhaps `run`
     (the fields of a run request), `asked` (further questions: objects with `op`, one of `KEPT`, and
-    `request`, its fields) and `view` (the page's own arrangement, stored unchanged). AppError when
-    there is no worker for it.
+    `request`, its fields) and `view` (the page's own arrangement, stored unchanged).
+
+    The answers stay packed; without `keep` they are left to the cache. AppError when there is no
+    worker for one, or above `most` bytes of JSON.
     """
-    program = _program(body)
-    shown = jobs.must("show", program)
-    checked = jobs.must("check", program)
-    state: State = {
-        "format": FORMAT,
-        "version": version,
-        "options": {},
-        **program,
-        "manifest": jobs.manifest(),
-        "stages": shown.get("stages") or {},
-        "remarks": shown.get("remarks") or [],
-        "error": shown.get("error"),
-        "entries": checked.get("entries") or [],
+    asked = _Asked(jobs, most, keep)
+    program = {name: body[name] for name in SHARED if body.get(name) or name == "source"}
+    view, questions = _view(body.get("view")), _questions(body.get("asked") or [])
+    shown = asked.answer("show", program)
+    manifest = jobs.manifest()
+    found: Json = {
+        "program": program,
+        "manifest": manifest,
+        "view": view,
+        "show": shown,
+        "check": asked.answer("check", program),
         "attempts": None,
-        "lifetimes": None,
+        "lifetimes": {},
         "run": None,
         "asked": [],
-        "view": _view(body.get("view")),
     }
-    if shown.get("ok"):
-        state["attempts"] = link_contents.attempts(jobs, program)
-        state["lifetimes"] = link_contents.lifetimes(
-            jobs, program, state["manifest"], state["stages"]
-        )
+    compiles = bool(shown[-1].get("ok"))
+    if compiles:
+        found["attempts"] = asked.answer("attempts", link_contents.of_attempts(program))
+        for stage, fields_ in link_contents.of_lifetimes(program, manifest).items():
+            found["lifetimes"][stage] = asked.answer("lifetimes", fields_)
     if isinstance(body.get("run"), dict):
-        state["run"] = _answered(jobs, program, "run", body["run"])
-    for one in _asked(body.get("asked") or []):
-        found = _answered(jobs, program, one["op"], one["request"])
-        if one["op"] == "listing":
-            _keep_listing(state, found["answer"])
-        else:
-            state["asked"].append({"op": one["op"], **found})
-    if shown.get("ok") and all(one["op"] != "costs" for one in state["asked"]):
-        state["asked"].append({"op": "costs", **_answered(jobs, program, "costs", {"sizes": {}})})
-    return state
+        found["run"] = asked.question("run", program, body["run"])
+    if compiles and all(one["op"] != "costs" for one in questions):
+        questions.append({"op": "costs", "request": {"sizes": {}}})
+    for one in questions:
+        told = asked.question(one["op"], program, one["request"])
+        found["asked"].append({"op": one["op"], **told})
+    return {**found, ATTACHED: asked.pieces}
 
 
-def _keep_listing(state: State, answer: Json) -> None:
-    """Store another compiler's listing of a stage as one more stage, behind that."""
-    if not answer.get("ok"):
-        return
-    info, manifest = answer["info"], state["manifest"]
-    at = next((k for k, one in enumerate(manifest) if one["id"] == info["of"]), len(manifest) - 1)
-    state["manifest"] = [*manifest[: at + 1], info, *manifest[at + 1 :]]
-    state["stages"] = {**state["stages"], info["id"]: answer["stage"]}
+class _Asked:
+    """The answers so far: their compressed bytes apart from what tells their lengths."""
+
+    def __init__(self, jobs: ClientJobs, most: int, keep: bool) -> None:
+        self._jobs = jobs
+        self._most = most
+        self._keep = keep
+        self._length = 0
+        self.pieces: list[bytes] = []
+
+    def answer(self, op: str, body: Json) -> list[Json]:
+        """Return an answer's parts. AppError where there was no worker for it."""
+        return self._noted(self._must(op, body))
+
+    def question(self, op: str, program: Json, asked: Json) -> Json:
+        """Return a question with the parts of its cached answer, or of a new one."""
+        known = fields(OPS[op].request).items()
+        names = [name for name, one in known if name not in SHARED and not one.has(Own)]
+        request = {name: asked[name] for name in names if asked.get(name) is not None}
+        body = {**program, **request}
+        told = self._jobs.last_parts(op, body) or self._must(op, body)
+        if request.pop("uploads", None):
+            request["input"] = request["input"].replace(UPLOADED, FROM_FILE)
+        return {"request": request, "answer": self._noted(told)}
+
+    def _must(self, op: str, body: Json) -> list[Json]:
+        parts = self._jobs.parts(op, body)
+        error = parts[-1].get("error") or {}
+        if error.get("kind") in UNAVAILABLE:
+            raise AppError(error["kind"], error["message"], status_of(parts[-1]), error["hint"])
+        return parts
+
+    def _noted(self, told: list[Json]) -> list[Json]:
+        parts = []
+        for one in told:
+            packed: PackedAnswer | None = one.get("packed")
+            if packed is None:
+                parts.append(one)
+                continue
+            self._length += packed.piece.length
+            if self._length > self._most:
+                raise _too_long(self._length, self._most)
+            rest = {"length": packed.piece.length, "crc": packed.piece.crc}
+            parts.append({**one, "packed": {"number": len(self.pieces), **rest}})
+            if self._keep:
+                self.pieces.append(packed.data)
+        return parts
 
 
-def _asked(given: object) -> list[Json]:
+def _too_long(length: int, most: int) -> AppError:
+    return AppError(
+        "limitation",
+        f"All stages of this program have {length >> 20} MB; a link here has {most >> 20} MB "
+        "at most.",
+        413,
+        "Share a part of the program, or save it as a file with `stridescope show`.",
+    )
+
+
+def _questions(given: object) -> list[Json]:
     """Check the further questions. AppError for malformed or unsupported ones."""
     found: list[Any] = given if isinstance(given, list) else [None]
     if len(found) > MOST_ASKED or not all(
@@ -107,31 +133,7 @@ def _asked(given: object) -> list[Json]:
     ):
         message = f"`asked` is a list of at most {MOST_ASKED} objects with `op` and `request`."
         raise AppError("usage", message, hint=f"What is kept is {', '.join(KEPT)}.")
-    return found
-
-
-def _answered(jobs: ClientJobs, program: Json, op: str, asked: Json) -> Json:
-    """Return a question with the cached answer, or a new one."""
-    body = _request(op, program, asked)
-    request = {name: value for name, value in body.items() if name not in program}
-    answer = jobs.last(op, body)
-    if answer is None:
-        answer = jobs.must(op, body)
-    answer = {name: value for name, value in answer.items() if name != "kept"}
-    if request.pop("uploads", None):
-        request["input"] = request["input"].replace(UPLOADED, FROM_FILE)
-    return {"request": request, "answer": answer}
-
-
-def _program(body: Json) -> Json:
-    return {name: body[name] for name in SHARED if body.get(name) or name == "source"}
-
-
-def _request(op: str, program: Json, asked: Json) -> Json:
-    """Return a request about a program, with the fields that clients give."""
-    known = fields(OPS[op].request).items()
-    names = [name for name, one in known if name not in SHARED and not one.has(Own)]
-    return {**program, **{name: asked[name] for name in names if asked.get(name) is not None}}
+    return list(found)
 
 
 def _view(view: object) -> Json:

@@ -30,7 +30,23 @@ COMPILE_ANEW = "Its program is all here: open it, and share it again."
 def packed(state: State) -> bytes:
     """Pack a state for storage."""
     text = json.dumps(state, separators=(",", ":"))
-    return zstandard.ZstdCompressor(level=10).compress(text.encode())
+    return zstandard.ZstdCompressor(level=10, write_checksum=True).compress(text.encode())
+
+
+def is_intact(content: object) -> bool:
+    """Return True if these bytes unpack to an object, without keeping it in memory.
+
+    Rows of earlier versions have no checksum, so that some damage is found by readers alone.
+    """
+    if not isinstance(content, bytes):
+        return False
+    first = last = b""
+    try:
+        for chunk in zstandard.ZstdDecompressor().read_to_iter(content):
+            first, last = first or chunk[:1], chunk[-1:] or last
+    except zstandard.ZstdError:
+        return False
+    return first == b"{" and last == b"}"
 
 
 def unpacked(content: bytes) -> tuple[State, str]:

@@ -21,8 +21,11 @@ from typing import Any, TypeVar
 
 from app import warden
 from app.compressed_answers import PackedAnswer, with_texts
+from app.long_texts import Token, shortened
 from app.pieces import Deflated
 from app.processes import Times, memory, tree
+from app.results import SpooledResults
+from compiler.protocol.packing import DATA
 from compiler.sandbox import walls
 from compiler.sandbox.policies import Policy
 from compiler.sandbox.scratch import Scratch
@@ -35,6 +38,10 @@ POLL = 0.1
 WARM_UP = {"op": "show", "source": "entry main [n] (xs: [n]i32) = reduce (+) 0 (map (+1) xs)\n"}
 """A small job that loads modules before the first real job."""
 
+ATTACHED = "attached"
+"""The field of a request with pieces of bytes, which follow its line."""
+LONGEST_LINE = 2 << 20
+"""Bytes of a line of an answer, which is parsed here: what is longer comes packed."""
 SLACK = 1 << 10
 """Bytes that packing may add to an answer."""
 LONG = 1.0
@@ -85,7 +92,10 @@ class Worker:
         memory_mb: int = 0,
         answer_mb: int = 0,
         policy: Policy | None = None,
+        folder: str = "",
     ) -> None:
+        """Results of runs go to files in `folder`; without one they are no answer."""
+        self._folder = folder
         self._command = list(command)
         self._policy = policy
         self._memory = memory_mb << 20
@@ -177,12 +187,13 @@ class Worker:
         began, left = time.monotonic(), self._longest or sys.maxsize
         self._looked = began
         try:
-            process.stdin.write(_line({"id": number, **request}))
+            for piece in (*_line({"id": number, **request}), *request.get(ATTACHED, ())):
+                process.stdin.write(piece)
             process.stdin.flush()
         except OSError:
             raise WorkerDied(process.poll()) from None
         while True:
-            line = self._read_line(process, began, watch, left)
+            line = self._read_line(process, began, watch, min(left, LONGEST_LINE))
             left -= len(line)
             answer = _parsed(line)
             told = answer.pop("packed", None)
@@ -193,6 +204,12 @@ class Worker:
                     raise AnswerTooLong
                 content = self._read_bytes(process, began, watch, piece.size)
                 _inner(answer)["packed"] = PackedAnswer(piece, content)
+                if DATA in answer and self._folder:
+                    sizes = _sizes(answer.pop(DATA))
+                    left -= sum(size or 0 for size in sizes)
+                    if left < 0:
+                        raise AnswerTooLong
+                    answer[DATA] = self._spool(process, began, watch, sizes)
             if answer.get("id") != number:
                 continue
             del answer["id"]
@@ -223,6 +240,24 @@ class Worker:
         found = b"".join(pieces)
         self._buffer = found[count:]
         return found[:count]
+
+    def _spool(
+        self,
+        process: subprocess.Popen[bytes],
+        began: float,
+        watch: Watch,
+        sizes: Sequence[int | None],
+    ) -> SpooledResults:
+        """Write the next bytes to a file, as they come."""
+        results = SpooledResults(self._folder, sizes)
+        left = results.size
+        while left:
+            piece = self._buffer or self._read(process, began, watch)
+            self._buffer = piece[left:]
+            results.write(piece[:left])
+            left -= len(piece[:left])
+        results.end()
+        return results
 
     def _read(self, process: subprocess.Popen[bytes], began: float, watch: Watch) -> bytes:
         """Read the next output, checking clock, memory and client meanwhile."""
@@ -276,24 +311,16 @@ class Worker:
                 self._session = number
 
 
-class LongText(str):
-    """A long text, together with its JSON, which is then not computed again."""
-
-    token: bytes
-
-    def __new__(cls, text: str, token: bytes) -> LongText:
-        """Make a text whose JSON is `token`."""
-        made = super().__new__(cls, text)
-        made.token = token
-        return made
-
-
-def _line(request: dict[str, Any]) -> bytes:
-    """Serialise a request for a worker."""
-    known = {name: value for name, value in request.items() if isinstance(value, LongText)}
-    rest = {name: value for name, value in request.items() if name not in known}
-    pieces = (b"%s:%s" % (json.dumps(name).encode(), one.token) for name, one in known.items())
-    return b"{%s}\n" % b",".join((json.dumps(rest)[1:-1].encode(), *pieces))
+def _line(request: dict[str, Any]) -> list[bytes]:
+    """Serialise a request for a worker, in pieces, with the lengths of what is attached."""
+    if ATTACHED in request:
+        request = {**request, ATTACHED: [len(piece) for piece in request[ATTACHED]]}
+    long = {name: one for name, one in shortened(request).items() if isinstance(one, Token)}
+    rest = {name: value for name, value in request.items() if name not in long}
+    pieces = [json.dumps(rest)[:-1].encode()]
+    for name, one in long.items():
+        pieces += [b",%s:" % json.dumps(name).encode(), one.json]
+    return [*pieces, b"}\n"]
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
@@ -316,6 +343,15 @@ def _piece(told: Any) -> Deflated:
     except (TypeError, KeyError, ValueError):
         raise WorkerDied(None) from None
     return Deflated(*numbers, digest="")
+
+
+def _sizes(told: Any) -> list[int | None]:
+    """Check the sizes of results. Raises WorkerDied as `_parsed` does."""
+    if not isinstance(told, list) or any(
+        one is not None and (type(one) is not int or one < 0) for one in told
+    ):
+        raise WorkerDied(None)
+    return told
 
 
 def _inner(answer: dict[str, Any]) -> dict[str, Any]:

@@ -318,6 +318,8 @@ def run(asked: runs.RunRequest) -> runs.RunAnswer:
     kinds = outside(asked, asked.entry).results
     if asked.binary is not None:
         outcome["data"] = _in_base64(kinds, results, asked.binary)
+        if asked.kept and any(outcome["data"]):
+            outcome["kept"] = asked.kept
     most = None if asked.longest is None else asked.longest // max(1, len(kinds))
     told = {
         "ok": True,

@@ -35,7 +35,14 @@ from compiler.driver.in_place_advice import advise
 from compiler.driver.pipeline import MEMORY_STAGES, STAGES, Compilation, Stage, stage_named
 from compiler.driver.targets import LISTINGS, target_named
 from compiler.explain import accesses as access_costs
-from compiler.explain import cache_lines, imperative, layout, predictions, validity
+from compiler.explain import (
+    cache_lines,
+    imperative,
+    layout,
+    pair_pictures,
+    predictions,
+    validity,
+)
 from compiler.explain.bounds import Words
 from compiler.explain.bounds import report as accesses_of
 from compiler.explain.bounds import theorems as dropped_checks
@@ -70,6 +77,8 @@ USUAL_NUMBER = 8
 """Default of whole numbers of such an entry point: often part of a size, or a count of rounds."""
 LONGEST_PROOF = 20
 """Seconds for one question about LMADs."""
+MOST_PICTURES = 24
+"""Pairs of accesses that are drawn for one question."""
 
 
 @answers(costs.ACCESSES)
@@ -296,6 +305,8 @@ def attempts(asked: proofs.AttemptsRequest) -> Json:
     work = compilation(asked)
     found = work.record("shortcircuit").told()
     advise(asked.source, work.options, found)
+    if asked.pictures:
+        found = pair_pictures.drawn(found, min(asked.pictures, MOST_PICTURES))
     return {"ok": True, "attempts": found}
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 from compiler.base.dataclass import dataclass
 from compiler.protocol.kinds import (
     Answer,
+    AtLeast,
     Json,
     Length,
     Numbers,
@@ -177,6 +178,17 @@ class Origin(TypedDict):
     src: list[Span]
 
 
+class PairPicture(TypedDict):
+    """The cells of two accesses."""
+
+    values: dict[str, int]
+    """of the names"""
+    sets: list[list[int]]
+    """the cells of each"""
+    strides: list[int]
+    """of dimensions with several cells, ascending"""
+
+
 class Obligation(Proved):
     """Two accesses that must be disjoint."""
 
@@ -185,6 +197,8 @@ class Obligation(Proved):
     why: str
     origins: list[Origin]
     """for each fact"""
+    picture: NotRequired[PairPicture]
+    """if it was asked for and can be drawn"""
 
 
 class MemoryPlace(TypedDict):
@@ -265,6 +279,9 @@ class AttemptsAnswer(Answer):
 @dataclass(frozen=True, slots=True)
 class AttemptsRequest(OfProgram):
     """List the attempts to build arrays in place, with their proof obligations."""
+
+    pictures: Annotated[int, AtLeast(0), Says("is a number of pairs, 0 or more")] = 0
+    """draw the cells of so many different pairs of accesses, and list equal ones once"""
 
 
 ATTEMPTS = Operation(

@@ -106,6 +106,8 @@ class RunRequest(OnInputs):
     """number of runs by the back end, in one process"""
     binary: Annotated[int | None, Own()] = None
     """return results in `data`, too, while they fit in so many bytes together"""
+    kept: Annotated[str, Own()] = ""
+    """the key under which a server keeps what is in `data`; the answer repeats it"""
     longest: Annotated[int | None, Own()] = None
     """about so many characters of `output` are shared by all results: a larger one shows the \
 first elements of each dimension, and the number of those left out"""

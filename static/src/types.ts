@@ -2011,6 +2011,8 @@ export interface AttemptsRequest {
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
+  /** draw the cells of so many different pairs of accesses, and list equal ones once */
+  pictures?: number;
 }
 
 /** All attempts. */
@@ -2104,12 +2106,24 @@ export interface Obligation {
   why: string;
   /** for each fact */
   origins: Origin[];
+  /** if it was asked for and can be drawn */
+  picture?: PairPicture;
 }
 
 /** The source of a fact, in a few words, with its places. */
 export interface Origin {
   why: string;
   src: Span[];
+}
+
+/** The cells of two accesses. */
+export interface PairPicture {
+  /** of the names */
+  values: Record<string, number>;
+  /** the cells of each */
+  sets: number[][];
+  /** of dimensions with several cells, ascending */
+  strides: number[];
 }
 
 /** List array accesses with the fate of each bounds check and its proof. */

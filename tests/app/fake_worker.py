@@ -332,7 +332,7 @@ def tagged(data: Any) -> Any:
     return {key: tagged(part) for key, part in data.items()}
 
 
-def attempts() -> dict[str, Any]:
+def attempts(request: dict[str, Any]) -> dict[str, Any]:
     """One that is built in place, one that is not, one that does not apply."""
     lmads = {
         "write": {"offset": N2, "dims": [[N2, ONE]]},
@@ -408,7 +408,14 @@ def attempts() -> dict[str, Any]:
         "hint": "",
         "obligations": [],
     }
-    return {"ok": True, "attempts": [tagged(one) for one in (made, kept, outside)]}
+    found = [tagged(one) for one in (made, kept, outside)]
+    for pair in (pair for one in found for pair in one["obligations"] if request.get("pictures")):
+        known = (pair["witness"] or {}).get("values", {})
+        told = cells({"lmads": [pair["write"], pair["use"]], "values": known})
+        sets = [[at["cell"] for at in one["points"]] for one in told["lmads"]]
+        strides = sorted({dim[1] for one in told["lmads"] for dim in one["dims"]})
+        pair["picture"] = {"values": told["values"], "sets": sets, "strides": strides}
+    return {"ok": True, "attempts": found}
 
 
 def lifetimes(request: dict[str, Any]) -> dict[str, Any]:
@@ -584,7 +591,7 @@ def told(request: dict[str, Any]) -> list[dict[str, Any]]:
         case "prove" | "cells" as op:
             return [prove(request) if op == "prove" else cells(request)]
         case "attempts":
-            return [attempts()]
+            return [attempts(request)]
         case "bounds" | "accesses" as op:
             return [{"ok": True, "accesses": ACCESSES} if op == "bounds" else costs()]
         case "costs" | "tests" as op:

@@ -15,9 +15,10 @@ from app import bodies, intake
 from app.bodies import LONG, Bodies, longest
 from app.cache import cache_key
 from app.errors import AppError
+from app.long_texts import LongText, shortened
 from app.reader import MOST_ENTRIES, entries, nested, without_texts
 from app.settings import from_environment
-from app.worker import LongText, _line
+from app.worker import _line
 from testing.waiting import until
 from tests.app.conftest import SOURCE, MakeApp
 from tests.app.serving import Serve, connect, read_answer, servers
@@ -97,7 +98,8 @@ def test_a_long_text_is_sent_to_workers_as_it_came(parser: Bodies) -> None:
     body = parser.read(json.dumps({"op": "run", "input": text, "seed": 1}).encode())
     assert isinstance(body["input"], LongText)
     assert body["input"] == text
-    sent = _line({"id": 3, **body})
+    sent = b"".join(_line({"id": 3, **shortened(body)}))
+    assert sent == b"".join(_line({"id": 3, **body}))
     assert sent.endswith(b"\n")
     assert sent.count(b"\n") == 1
     assert json.loads(sent) == {"id": 3, "op": "run", "input": text, "seed": 1}

@@ -26,6 +26,7 @@ from app.errors import AppError
 from app.factory import WARMING
 from app.fair_queue import ANYONE, Client
 from app.forms import Forms, renderer_name
+from app.permalinks import frozen
 from app.pieces import plain
 from app.pool import Pool, PoolLimits
 from app.sheet_files import SheetFiles, total
@@ -105,7 +106,11 @@ def test_every_form_is_made_once_and_elsewhere(make_app: MakeApp) -> None:
 def test_no_form_is_made_in_the_process_that_serves(
     make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("unpacking.unpacked", "permalinks.unpacked", "frozen.frozen_view"):
+    """Nor is a link's state: the answers that it is made of stay packed."""
+    for name in (
+        *("unpacking.unpacked", "permalinks.unpacked", "permalinks.packed", "frozen.frozen_view"),
+        *("compressed_answers.merged", "jobs.opened", "jobs.at_once", "freezing.merged"),
+    ):
         monkeypatch.setattr(f"app.{name}", lambda *given: pytest.fail("in this process"))
     app = make_app()
     link = share(app)
@@ -119,7 +124,7 @@ def test_a_form_of_ten_megabytes_takes_none_of_them(make_app: MakeApp) -> None:
     name = share(app)
     state = json.loads(client.get(f"/z/{name}.json").data)
     state["stages"]["fused"] = {"text": f"{'let ' * 1000}\n" * 2600}
-    name, *_ = parts(app).permalinks.keep({**state, "version": "large"})
+    name, *_ = parts(app).permalinks.keep(frozen({**state, "version": "large"}))
     tracemalloc.start()
     try:
         for form in FORMS:
@@ -590,7 +595,10 @@ def test_a_maker_that_ends_is_asked_once_more_and_one_that_never_ends_is_stopped
     command = [sys.executable, "-c", FAKE_MAKER, str(tmp_path / "ended")]
     pool = Pool("form", 1, command, PoolLimits(client_waiting=64))
     app = make_app(MAKERS=pool, FORM_SECONDS=0.5)
-    name = app.test_client().post("/api/share", json={"source": SOURCE}).get_json()["id"]
+    other = make_app(DATA=str(tmp_path / "other"))
+    state = other.test_client().get(f"/z/{share(other)}.json").get_json()
+    name, *_ = parts(app).permalinks.keep(frozen(state))
+    parts(app).forms.prepare(name, PREPARED)
     settled(app)
     assert (tmp_path / "ended").exists()
     answers = [app.test_client().get(f"/z/{name}") for _ in range(3)]

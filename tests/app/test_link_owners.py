@@ -20,8 +20,8 @@ from app.api import SHARING
 from app.clients import TOKEN_HEADER
 from app.database import Database
 from app.link_owners import Quotas, Sharer
-from app.permalinks import Permalinks
-from app.states import freeze
+from app.permalinks import Permalinks, frozen
+from app.sheet_pool import Makers
 from tests.app.conftest import SOURCE, MakeApp
 
 HERE, THERE = "192.0.2.1", "192.0.2.2"
@@ -132,9 +132,9 @@ def test_what_too_many_have_stays(make_app: MakeApp, monkeypatch: pytest.MonkeyP
 def test_what_was_there_before_anybody_was_noted_is_deleted_by_nobody(tmp_path: Path) -> None:
     store = Permalinks(Database(lambda: f"sqlite:///{tmp_path / 'links.sqlite'}"))
     state = {"version": "1", "source": "a"}
-    name, _, key = store.keep(state)
+    name, _, key = store.keep(frozen(state))
     assert key == ""
-    assert store.keep(state, Sharer("page", "address")) == (name, False, "")
+    assert store.keep(frozen(state), Sharer("page", "address")) == (name, False, "")
 
 
 def test_links_are_gone_after_their_days(
@@ -176,7 +176,7 @@ def test_what_is_too_long_to_be_opened_is_no_link(
 ) -> None:
     monkeypatch.setitem(real_app.config, "SHARE_MB", 0)
     opened: list[object] = []
-    monkeypatch.setattr("app.api.freeze", lambda *given: opened.append(given))
+    monkeypatch.setattr(Makers, "freeze", lambda *given: opened.append(given))
     many = (f"entry e{k} [n] (xs: [n]i32) = scan (+) 0 (map (+ {k}) xs)\n" for k in range(40))
     answer = share(real_app, "".join(many))
     status, message = error(answer)
@@ -191,6 +191,8 @@ def test_one_state_is_opened_at_a_time(make_app: MakeApp, monkeypatch: pytest.Mo
     inside: list[int] = []
     most: list[int] = []
 
+    freeze = Makers.freeze
+
     def slowly(*given: Any) -> Any:
         inside.append(1)
         most.append(len(inside))
@@ -200,7 +202,7 @@ def test_one_state_is_opened_at_a_time(make_app: MakeApp, monkeypatch: pytest.Mo
         finally:
             inside.pop()
 
-    monkeypatch.setattr("app.api.freeze", slowly)
+    monkeypatch.setattr(Makers, "freeze", slowly)
     with ThreadPoolExecutor(4) as several:
         jobs = [
             several.submit(share, app, f"{SOURCE}-- {k}", {TOKEN_HEADER: f"page-{k}" * 4})

@@ -9,13 +9,16 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from app import server
+from app.worker import COMMAND
 from compiler.sandbox import kernel
-from tests.app.conftest import SOURCE
+from tests.app.conftest import FAKE, SOURCE
 from tests.app.serving import Serve, connect, read_answer, servers
 
 SMALL = {"CACHE_MB": 1, "RESULTS_MB": 4, "RENDERED_MB": 1, "LECTURES": 8, "RATELIMIT": False}
@@ -39,13 +42,13 @@ def web_process(port: int) -> int:
     raise AssertionError("no server has this port")
 
 
-def megabytes(process: int) -> float:
+def megabytes(process: int, what: str = "VmRSS") -> float:
     lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
+    return next(int(line.split()[1]) for line in lines if line.startswith(what)) / 1024
 
 
 def post(path: str, number: int, **body: object) -> bytes:
-    text = json.dumps(body).encode()
+    text = json.dumps(body, ensure_ascii=False).encode()
     head = (
         f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         f"X-Stridescope-Page: page-number-{number:08}\r\nContent-Length: {len(text)}\r\n\r\n"
@@ -75,6 +78,64 @@ def test_many_requests_take_no_more_than_some(serve: Serve) -> None:
     before = megabytes(process)
     use(port, range(150, 300))
     assert megabytes(process) < 1.1 * before
+
+
+def test_results_at_the_limit_are_not_in_the_memory_of_the_process_that_serves(
+    serve: Serve,
+) -> None:
+    """Neither as they come from several workers at once, nor kept, nor as they are sent."""
+    port = serve(WORKER_COMMAND=list(COMMAND), RUN_WORKERS=4, RESULTS_MB=128, ANSWER_MB=64)
+    process = web_process(port)
+    longest = 4_190_000  # of i64, so that all results of a run have less than 32 MB
+    source = "entry main (n: i64) = iota n\n"
+
+    def ask(number: int, longest: int) -> dict[str, Any]:
+        with connect(port) as sock:
+            sock.settimeout(300)
+            sock.sendall(post("/api/run", number, source=source, input=f"{longest}", backend="ref"))
+            status, body = read_answer(sock)
+        assert status == 200
+        return dict(json.loads(body))
+
+    with ThreadPoolExecutor(4) as pages:
+        list(pages.map(ask, range(4), [10] * 4))
+        before = megabytes(process, "VmHWM")
+        answers = list(pages.map(ask, range(4), [longest] * 4))
+        kept = [answer["kept"] for answer in answers]
+        socks = [connect(port) for _ in range(20)]
+        for number, sock in enumerate(socks):
+            part = ("", "?part=::2", "?part=1:")[number % 3]
+            path = f"/api/results/{kept[number % 4]}/0{part}"
+            head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+            sock.sendall(head.encode())
+        assert all(sock.recv(12) == b"HTTP/1.1 200" for sock in socks)
+        whole = b"HTTP/1.1 200" + b"".join(iter(lambda: socks[0].recv(1 << 20), b""))
+    for sock in socks:
+        sock.close()
+    assert len(whole) > 8 * longest
+    assert megabytes(process, "VmHWM") < before + 40
+
+
+def test_long_inputs_that_wait_are_as_long_as_they_came(serve: Serve) -> None:
+    """With a character for which Python takes four bytes for each, while others run."""
+    port = serve(WORKER_COMMAND=[sys.executable, str(FAKE)], RUN_WORKERS=1)
+    process = web_process(port)
+    typed = "1 " * 2_499_000 + "\U0001f600"
+
+    def ask(number: int) -> int:
+        source = f"entry main (x: i64) = x -- SLOW {number}"
+        fields = {"source": source, "input": typed, "backend": "ref"}
+        with connect(port, f"127.0.0.{2 + number % 3}") as sock:
+            sock.settimeout(300)
+            sock.sendall(post("/api/run", number, **fields))
+            return read_answer(sock)[0]
+
+    use(port, range(2))
+    before = megabytes(process, "VmHWM")
+    with ThreadPoolExecutor(9) as pages:
+        statuses = list(pages.map(ask, range(9)))
+    assert statuses.count(200) >= 4
+    assert megabytes(process, "VmHWM") < before + 140
 
 
 HEAPS = """

@@ -16,7 +16,7 @@ from app.context import EXTENSION, parts
 from app.database import Database
 from app.errors import failure
 from app.fair_queue import Client
-from app.permalinks import Permalinks, identity, identity_digest
+from app.permalinks import Permalinks, frozen, identity, identity_digest
 from tests.app.conftest import SOURCE, MakeApp
 from tests.app.fake_worker import MANIFEST
 
@@ -167,7 +167,7 @@ def test_links_without_proofs_and_memory_still_read(client: FlaskClient, make_ap
     old = {key: value for key, value in state.items() if key not in ("attempts", "lifetimes")}
     app = make_app()
     with app.app_context():
-        kept, *_ = parts().permalinks.keep(old)
+        kept, *_ = parts().permalinks.keep(frozen(old))
     page = app.test_client().get(f"/z/{kept}").get_data(as_text=True)
     assert 'id="attempts"' not in page
     assert 'id="fused"' in page
@@ -253,8 +253,8 @@ def test_ids_grow_where_they_meet(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     store = Permalinks(Database(lambda: f"sqlite:///{tmp_path / 'links.sqlite'}"))
     digests = iter(["00" * 32, "00" * 20 + "ff" * 12])
     monkeypatch.setattr("app.permalinks.identity_digest", lambda state: next(digests))
-    first, new, _ = store.keep({"version": "1", "source": "a"})
-    second, also_new, _ = store.keep({"version": "1", "source": "b"})
+    first, new, _ = store.keep(frozen({"version": "1", "source": "a"}))
+    second, also_new, _ = store.keep(frozen({"version": "1", "source": "b"}))
     assert new
     assert also_new
     assert len(second) > len(first)

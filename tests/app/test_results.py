@@ -1,14 +1,22 @@
 """Results of runs, whole and by parts, as a page gets them."""
 
+import math
+import struct
+from pathlib import Path
+from random import Random
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from app.errors import AppError
+from app.results import Results, SpooledResults
+from app.sheets import OpenFile
 from compiler.base.prim import INTS, int_range
-from compiler.ir.values import from_bytes, parse, prim_of
+from compiler.ir.values import from_bytes, parse, prim_of, to_binary
 from tests.app.conftest import MakeApp
 
 MATRIX = "entry main (n: i64) (m: i64) = (tabulate_2d n m (\\i j -> i * m + j), 7u8)\n"
@@ -55,10 +63,67 @@ def test_results_that_are_too_large_stay_where_they_are(make_app: MakeApp) -> No
     app.config["MANIFEST"] = None
     results = app.extensions["stridescope"].jobs.results
     assert results.most == 1 << 20
-    first = results.take({"ok": True, "data": ["YWJj", None]})["kept"]
-    assert results.part(first, 0, "") == b"abc"
+    first = results.name()
+    assert results.take(first, {"ok": True, "data": spooled(results, b"abc", None)}) == {"ok": True}
+    assert b"".join(results.part(first, 0, "").chunks) == b"abc"
     assert app.test_client().get(f"/api/results/{first}/1").status_code == 404
-    assert results.take({"ok": True, "data": [None]}) == {"ok": True}
+    for k in range(8):
+        results.take(f"other {k}", {"ok": True, "data": spooled(results, bytes(1 << 20))})
+    assert app.test_client().get(f"/api/results/{first}/0").status_code == 404
+    assert len(list(Path(results.folder).iterdir())) == 3, "they go with what is evicted"
+
+
+def spooled(results: Results, *data: bytes | None) -> SpooledResults:
+    """Results in a file, as a worker's answer brings them."""
+    found = SpooledResults(results.folder, [None if one is None else len(one) for one in data])
+    for one in data:
+        found.write(one or b"")
+    found.end()
+    return found
+
+
+def test_bytes_that_are_no_array_have_no_part(make_app: MakeApp) -> None:
+    """Whatever a worker gives as a result: the sizes in it are not believed."""
+    results = make_app().extensions["stridescope"].jobs.results
+    array = to_binary([np.arange(6, dtype=np.int64).reshape(2, 3)])
+    huge = array[:3] + b"\x02" + array[4:7] + struct.pack("<2Q", 1 << 63, 0)
+    for wrong in (b"", b"b", array[:20], array[:-1], array[:7] + bytes(16) + array[23:], huge):
+        results.take("x", {"ok": True, "data": spooled(results, wrong)})
+        assert b"".join(results.part("x", 0, "").chunks) == wrong
+        with pytest.raises(AppError):
+            b"".join(results.part("x", 0, "0:1").chunks)
+
+
+def test_a_full_disk_costs_the_results_and_not_the_answer(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = make_app().extensions["stridescope"].jobs.results
+    monkeypatch.setattr(OpenFile, "write", Mock(side_effect=OSError("no space left")))
+    answer = {"ok": True, "data": spooled(results, b"abc")}
+    assert results.take("x", answer) == {"ok": True}
+    with pytest.raises(AppError, match="not kept any more"):
+        results.part("x", 0, "")
+
+
+@pytest.mark.parametrize("shape", [(700_000,), (3, 1000, 70), (2, 1, 90_000), (5, 0, 3), ()])
+def test_every_part_is_what_numpy_cuts(make_app: MakeApp, shape: tuple[int, ...]) -> None:
+    """Also where a part is read in several pieces."""
+    results = make_app().extensions["stridescope"].jobs.results
+    array = np.arange(math.prod(shape), dtype=np.int64).reshape(shape)
+    results.take("x", {"ok": True, "data": spooled(results, b"before", to_binary([array]))})
+    random = Random(1)
+    for _ in range(30 if shape else 1):
+        cuts = [
+            (random.randrange(n + 2), random.randrange(n + 2), random.choice((1, 2, 7, n + 1)))
+            for n in shape
+        ][: random.randint(1, 3)]
+        asked = ",".join(":".join(map(str, cut)) for cut in cuts)
+        part = results.part("x", 1, asked)
+        data = b"".join(part.chunks)
+        assert len(data) == part.length
+        wanted = array[tuple(slice(*cut) for cut in cuts)]
+        assert np.array_equal(from_bytes(data)[0], wanted), asked
+        assert from_bytes(data)[0].shape == wanted.shape
 
 
 def test_a_run_can_be_repeated_and_says_what_compiling_took(real: FlaskClient) -> None:

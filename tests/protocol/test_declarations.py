@@ -122,6 +122,7 @@ def requests() -> list[dict[str, Any]]:
                 "rules",
             )
         ]
+        found.append({"op": "attempts", "source": source, "pictures": 3})
         found += [
             {"op": "show", "source": source, "stages": ["typed", "merged"], "stream": True},
             {"op": "lifetimes", "source": source, "values": {}},
