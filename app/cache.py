@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 from app.compressed_answers import PackedAnswer, merged, packed
-from app.long_texts import Token
+from app.long_texts import TextToken
 from compiler.protocol.kinds import Json
 
 V = TypeVar("V")
@@ -106,7 +106,7 @@ def cache_key(request: Json) -> str:
 
 
 def _short(value: Any) -> Any:
-    if isinstance(value, Token):
+    if isinstance(value, TextToken):
         return [hashlib.sha256(value.json).hexdigest()]
     return [_hash(value)] if isinstance(value, str) and len(value) > LONG else value
 

@@ -19,7 +19,7 @@ class LongText(str):
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class TextToken:
     """The JSON of a long text, in its place: the text may take four bytes for each character."""
 
     json: bytes
@@ -28,4 +28,4 @@ class Token:
 def shortened(request: dict[str, Any]) -> dict[str, Any]:
     """Return a request with tokens in the place of its long texts."""
     long = {name: one for name, one in request.items() if isinstance(one, LongText)}
-    return {**request, **{name: Token(one.token) for name, one in long.items()}}
+    return {**request, **{name: TextToken(one.token) for name, one in long.items()}}

@@ -74,7 +74,7 @@ class SpooledResults:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ResultPart:
     """A part of a result: its length, and its bytes in chunks."""
 
     length: int
@@ -113,7 +113,7 @@ class Results:
             self._kept.keep(name, data, data.size)
         return {key: value for key, value in answer.items() if key != DATA}
 
-    def part(self, name: str, number: int, part: str) -> Part:
+    def part(self, name: str, number: int, part: str) -> ResultPart:
         """Return a part of a result in Futhark's binary format: for each dimension `from:to:step`.
 
         AppError for an unknown or evicted result, and for a malformed part.
@@ -133,14 +133,14 @@ class Results:
                 return _cut(file, start, size, part)
         except OSError:
             raise _gone() from None
-        return Part(size, file.chunks(start, size))
+        return ResultPart(size, file.chunks(start, size))
 
 
 def _gone() -> AppError:
     return AppError("usage", "This result is not kept any more.", 404, "Run it again.")
 
 
-def _cut(file: OpenFile, start: int, size: int, part: str) -> Part:
+def _cut(file: OpenFile, start: int, size: int, part: str) -> ResultPart:
     """Cut a part of an array. AppError for a malformed one. Raises OSError."""
     head = _read(file, start, min(size, _HEAD))
     rank = head[2] if len(head) == _HEAD else 0
@@ -163,7 +163,7 @@ def _cut(file: OpenFile, start: int, size: int, part: str) -> Part:
         if elements:
             yield from _cells(file, start + at, shape, cuts, width)
 
-    return Part(at + elements * width, chunks())
+    return ResultPart(at + elements * width, chunks())
 
 
 def _cells(

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from app import warden
 from app.compressed_answers import PackedAnswer, with_texts
-from app.long_texts import Token, shortened
+from app.long_texts import TextToken, shortened
 from app.pieces import Deflated
 from app.processes import Times, memory, tree
 from app.results import SpooledResults
@@ -315,7 +315,7 @@ def _line(request: dict[str, Any]) -> list[bytes]:
     """Serialise a request for a worker, in pieces, with the lengths of what is attached."""
     if ATTACHED in request:
         request = {**request, ATTACHED: [len(piece) for piece in request[ATTACHED]]}
-    long = {name: one for name, one in shortened(request).items() if isinstance(one, Token)}
+    long = {name: one for name, one in shortened(request).items() if isinstance(one, TextToken)}
     rest = {name: value for name, value in request.items() if name not in long}
     pieces = [json.dumps(rest)[:-1].encode()]
     for name, one in long.items():
