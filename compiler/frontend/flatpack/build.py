@@ -231,17 +231,12 @@ class TermBuilder:
                 f"dimension{'s' * (needs > 1)}; this has {len(shape)}.",
                 self.at(span),
             )
+        if isinstance(how, t.Compose):
+            return self.twisted(how.outer, self.twisted(how.inner, shape, span), span)
         outer, *inner = shape
         match how:
-            case t.Transpose():
-                return (shape[1], outer, *shape[2:])
-            case t.RotateL():
-                return (*inner, outer)
-            case t.RotateR():
-                return (shape[-1], *shape[:-1])
             case t.Slice(at):
                 self.inside("Slice", at, outer, span)
-                return tuple(inner)
             case t.SubRange(first, last):
                 self.inside("SubRange", first, outer, span, is_range=True)
                 count = last - first + 1
@@ -249,14 +244,9 @@ class TermBuilder:
                     self.outside(f"`SubRange {first} {last}` ends before it begins.", span)
                 if count != 0:
                     self.inside("SubRange", last, outer, span)
-                return (count, *inner)
-            case t.DownSample(step):
-                return (self.sizes.quotient(outer + (step - 1), Poly.const(step)), *inner)
             case t.Smap(one):
                 return (outer, *self.twisted(one, tuple(inner), span))
-            case t.Compose(second, first_):
-                return self.twisted(second, self.twisted(first_, shape, span), span)
-        raise AssertionError(how)
+        return t.shape_after(how, shape, self.sizes.quotient)
 
     def inside(self, what: str, at: Poly, size: Poly, span: Span, is_range: bool = False) -> None:
         """Reject an index that is certainly out of bounds; others are checked at run time.

@@ -18,7 +18,7 @@ from compiler.frontend.flatpack import terms as t
 from compiler.frontend.flatpack.build import TermBuilder
 from compiler.frontend.flatpack.evaluate import Meaning
 from compiler.frontend.flatpack.values import SizeTable, wrong
-from compiler.frontend.flatpack.windows import Demand, Reading, Sink, WindowPlan, lift
+from compiler.frontend.flatpack.windows import Demand, Reading, Sink, WindowPlan
 
 STEPS, FIRST = "window'steps", "window'first"
 """Parameters of a program for some steps: their number, and the index of the first.
@@ -95,7 +95,7 @@ class SizedProgram:
             case t.Size(value=value):
                 return replace(term, value=self.size(value))
             case t.Twist(how=how, arg=arg):
-                order = self.order(how)
+                order = t.with_indices(how, self.size)
                 return replace(term, how=order, shape=build.twisted(order, arg.shape, term.span))
             case t.Split(arg=arg):
                 pieces, each = term.shape[:2]
@@ -113,19 +113,6 @@ class SizedProgram:
         if any(size.constant is not None and size.constant < 0 for size in term.shape):
             raise RuntimeError_(f"An array of shape {build.shape(term.shape)}.", term.span)
         return term
-
-    def order(self, how: t.Structural) -> t.Structural:
-        """Evaluate the indices of a transformation."""
-        match how:
-            case t.Slice(at):
-                return t.Slice(self.size(at))
-            case t.SubRange(first, last):
-                return t.SubRange(self.size(first), self.size(last))
-            case t.Smap(inner):
-                return t.Smap(self.order(inner))
-            case t.Compose(outer, inner):
-                return t.Compose(self.order(outer), self.order(inner))
-        return how
 
 
 @dataclass(slots=True)
@@ -249,7 +236,7 @@ class Chunk:
         """Slice rows along an axis."""
         if at == 0 and (term.shape[axis] == count or self.is_kept(term.shape[axis])):
             return term
-        how = lift(t.SubRange(at, at + count - 1), axis)
+        how = t.lift(t.SubRange(at, at + count - 1), axis)
         return t.Twist(term.span, self.build.twisted(how, term.shape, term.span), how, term)
 
     def is_kept(self, size: Poly) -> bool:

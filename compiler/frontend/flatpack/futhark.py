@@ -279,7 +279,7 @@ class _Writer:
             case t.Fold():
                 return self.fold(term, scope)
             case t.Twist(how=how, arg=arg):
-                return _bare(self.twisted(how, self.atom(arg, scope), arg.shape, arg)[0])
+                return _bare(self.twisted(how, self.atom(arg, scope), arg.shape, arg))
         raise AssertionError(term)
 
     def literal(self, shape: Shape, values: Sequence[str], prim: Prim) -> str:
@@ -319,7 +319,7 @@ class _Writer:
         """Write a reduction of the outer dimension, which is moved innermost."""
         op, rank, prim = term.op, len(term.arg.shape), self.prim(term)
         acc = self.atom(term.acc, scope)
-        rows, _ = self.twisted(t.RotateL(), self.atom(term.arg, scope), term.arg.shape, term)
+        rows = self.twisted(t.RotateL(), self.atom(term.arg, scope), term.arg.shape, term)
 
         def each(x: Sequence[str]) -> str:
             if op == "/":
@@ -339,43 +339,35 @@ class _Writer:
             most = f"({'' if op == 'min' else '-'}{prim}.inf)"
         return most
 
-    def twisted(
-        self, how: t.Structural, text: str, shape: Shape, like: t.Term, depth: int = 0
-    ) -> tuple[str, Shape]:
-        """Transform an array below its first `depth` dimensions; return its whole shape too.
+    def twisted(self, how: t.Structural, text: str, shape: Shape, like: t.Term) -> str:
+        """Transform an array of that shape."""
+        for depth, step in t.primitives(how):
+            new = t.shape_after(t.lift(step, depth), shape, self.meaning.sizes.quotient)
+            text, shape = self.after(step, depth, text, new, like), new
+        return text
+
+    def after(self, step: t.Structural, depth: int, text: str, new: Shape, like: t.Term) -> str:
+        """Transform an array below its first `depth` dimensions; `new`: its shape then.
 
         Rows are sliced in all outer dimensions at once: that is a view, unlike a map over rows.
         """
-        outer, inner = shape[:depth], shape[depth:]
         whole = f"{_indexable(text)}[{':, ' * depth}"
-        match how:
+        swaps = range(depth, len(new) - 1)
+        match step:
             case t.Transpose():
-                return f"({_mapped(depth)} {text})", (*outer, inner[1], inner[0], *inner[2:])
-            case t.RotateL():
-                for step in range(len(inner) - 1):
-                    text = f"({_mapped(depth + step)} {text})"
-                return text, (*outer, *inner[1:], inner[0])
-            case t.RotateR():
-                for step in reversed(range(len(inner) - 1)):
-                    text = f"({_mapped(depth + step)} {text})"
-                return text, (*outer, inner[-1], *inner[:-1])
+                return f"({_mapped(depth)} {text})"
+            case t.RotateL() | t.RotateR():
+                for at in swaps if isinstance(step, t.RotateL) else reversed(swaps):
+                    text = f"({_mapped(at)} {text})"
+                return text
             case t.Slice(at):
-                return f"{whole}{self.size(at)}]", (*outer, *inner[1:])
+                return f"{whole}{self.size(at)}]"
             case t.SubRange(first, last):
-                new = (*outer, last - first + 1, *inner[1:])
                 part = f"{whole}{self.size(first)}:{self.size(last + 1)}]"
-                return f"({part} :> {self.type(new, like)})", new
-            case t.DownSample(step):
-                sizes = self.meaning.sizes
-                count = sizes.quotient(inner[0] + (step - 1), Poly.const(step))
-                new = (*outer, count, *inner[1:])
-                return f"({whole}::{step}] :> {self.type(new, like)})", new
-            case t.Smap(below):
-                return self.twisted(below, text, shape, like, depth + 1)
-            case t.Compose(second, first_):
-                text, shape = self.twisted(first_, text, shape, like, depth)
-                return self.twisted(second, text, shape, like, depth)
-        raise AssertionError(how)
+                return f"({part} :> {self.type(new, like)})"
+            case t.DownSample(by):
+                return f"({whole}::{by}] :> {self.type(new, like)})"
+        raise AssertionError(step)
 
 
 def _bare(text: str) -> str:

@@ -106,17 +106,11 @@ class _Laws:
 
 def _cannot_fail(how: t.Structural, shape: t.Shape) -> bool:
     """Test whether a transformation cannot fail: its indices were checked already."""
-    match how:
-        case t.Slice(at):
-            return at.constant is not None and shape[0].constant is not None
-        case t.SubRange(first, last):
-            known = first.constant is not None and last.constant is not None
-            return known and shape[0].constant is not None
-        case t.Smap(inner):
-            return _cannot_fail(inner, shape[1:])
-        case t.Compose():
-            return False
-    return True
+    if isinstance(how, t.Smap):
+        return _cannot_fail(how.inner, shape[1:])
+    named = t.indices(how)
+    known = all(size.constant is not None for size in (*named, shape[0]))
+    return not isinstance(how, t.Compose) and (known or not named)
 
 
 def _substituted(term: t.Term, by: dict[int, t.Term]) -> t.Term:

@@ -20,10 +20,6 @@ from compiler.base.remarks import Applied, Missed, Outcome
 from compiler.base.rules import NodeRule, Pass
 from compiler.frontend.flatpack import terms as t
 from compiler.frontend.flatpack.evaluate import Meaning
-from compiler.frontend.flatpack.values import SizeTable
-from compiler.frontend.flatpack.windows import primitives
-
-Layout = Lmad[Poly]
 
 
 @dataclass(slots=True)
@@ -32,7 +28,7 @@ class _Packing:
 
     meaning: Meaning
     ctx: Ctx
-    layouts: dict[int, Layout] = field(default_factory=dict)
+    layouts: dict[int, t.Layout] = field(default_factory=dict)
     became: dict[int, t.Term] = field(default_factory=dict)
     uses: Counter[int] = field(default_factory=Counter)
     repeated: set[int] = field(default_factory=set)
@@ -103,16 +99,15 @@ class _Packing:
         """Commit a rule's outcome; return the term, or the new one."""
         return self.ctx.commit(rule, (term.span,), outcome) or term
 
-    def layout(self, term: t.Term) -> Layout:
+    def layout(self, term: t.Term) -> t.Layout:
         """Return the LMAD by which a term is traversed."""
         if id(term) not in self.layouts:
             self.kept.append(term)
             found = Lmad.row_major(term.shape) if term.shape else Lmad(Poly.const(0), ())
             match term:
                 case t.Twist(how=how, arg=arg):
-                    found = self.layout(arg)
-                    for depth, one in primitives(how):
-                        found = _twisted(one, depth, found, self.meaning.sizes)
+                    quotient = self.meaning.sizes.quotient
+                    found = t.layout_after(how, self.layout(arg), quotient)
                 case t.Claim(arg=arg):
                     sizes = zip(self.layout(arg).dims, term.shape, strict=True)
                     dims = tuple(Dim(size, dim.stride) for dim, size in sizes)
@@ -123,7 +118,7 @@ class _Packing:
             self.layouts[id(term)] = found
         return self.layouts[id(term)]
 
-    def viewed(self, term: t.Split | t.Join, arg: t.Term) -> Layout | NoView:
+    def viewed(self, term: t.Split | t.Join, arg: t.Term) -> t.Layout | NoView:
         """Return the LMAD over `arg` for a term's shape; `Split` checks that its pieces are all."""
         loops = self.layout(arg)
         if isinstance(term, t.Split):
@@ -135,28 +130,6 @@ class _Packing:
         """Return the size of the packed data."""
         size = Poly.product(term.shape) * BYTES[term.prim or self.meaning.element]
         return (("bytes", self.meaning.sizes.show(size)),)
-
-
-def _twisted(how: t.Structural, depth: int, loops: Layout, sizes: SizeTable) -> Layout:
-    """Transform an LMAD below so many dimensions."""
-    outer, inner = list(range(depth)), list(range(depth, loops.rank))
-    match how:
-        case t.Transpose():
-            return loops.permute([*outer, inner[1], inner[0], *inner[2:]])
-        case t.RotateL():
-            return loops.permute([*outer, *inner[1:], inner[0]])
-        case t.RotateR():
-            return loops.permute([*outer, inner[-1], *inner[:-1]])
-        case t.Slice(at):
-            row = loops.dims[depth]
-            dims = (*loops.dims[:depth], *loops.dims[depth + 1 :])
-            return Lmad(loops.offset + at * row.stride, dims)
-        case t.SubRange(first, last):
-            return loops.slice(depth, first, last - first + 1, Poly.const(1))
-        case t.DownSample(step):
-            count = sizes.quotient(loops.dims[depth].size + (step - 1), Poly.const(step))
-            return loops.slice(depth, Poly.const(0), count, Poly.const(step))
-    raise AssertionError(how)
 
 
 def _inserted(packing: _Packing, term: t.Split | t.Join) -> Outcome[t.Term] | None:

@@ -6,16 +6,18 @@ a scalar; as an array it is broadcast (`Scalar` of the paper).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import field, fields, replace
 from typing import Any
 
+from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.dataclass import dataclass
 from compiler.base.prim import Prim
 from compiler.base.spans import Span
 
 Shape = tuple[Poly, ...]
+Layout = Lmad[Poly]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -289,3 +291,76 @@ class Compose(Structural):
 
     outer: Structural
     inner: Structural
+
+
+def primitives(how: Structural, depth: int = 0) -> Iterator[tuple[int, Structural]]:
+    """Yield a transformation's steps, each with the number of dimensions that it preserves."""
+    match how:
+        case Compose(outer, inner):
+            yield from primitives(inner, depth)
+            yield from primitives(outer, depth)
+        case Smap(inner):
+            yield from primitives(inner, depth + 1)
+        case _:
+            yield depth, how
+
+
+def lift(how: Structural, depth: int) -> Structural:
+    """Lift a transformation below so many outer dimensions."""
+    for _ in range(depth):
+        how = Smap(how)
+    return how
+
+
+def indices(how: Structural) -> tuple[Poly, ...]:
+    """Return the rows that one step of a transformation names."""
+    named = (getattr(how, one.name) for one in fields(how))
+    return tuple(value for value in named if isinstance(value, Poly))
+
+
+def with_indices(how: Structural, size: Callable[[Poly], Poly]) -> Structural:
+    """Apply `size` to the rows that a transformation names."""
+    changed: dict[str, Any] = {}
+    for one in fields(how):
+        value = getattr(how, one.name)
+        if isinstance(value, Poly):
+            changed[one.name] = size(value)
+        elif isinstance(value, Structural):
+            changed[one.name] = with_indices(value, size)
+    return replace(how, **changed)
+
+
+def layout_after(how: Structural, loops: Layout, quotient: Callable[[Poly, Poly], Poly]) -> Layout:
+    """Transform the LMAD of an array; `quotient` divides sizes."""
+    for depth, step in primitives(how):
+        loops = _after(step, depth, loops, quotient)
+    return loops
+
+
+def shape_after(how: Structural, shape: Shape, quotient: Callable[[Poly, Poly], Poly]) -> Shape:
+    """Transform the shape of an array; `quotient` divides sizes."""
+    return layout_after(how, Lmad.row_major(shape), quotient).shape
+
+
+def _after(
+    step: Structural, depth: int, loops: Layout, quotient: Callable[[Poly, Poly], Poly]
+) -> Layout:
+    """Transform an LMAD below so many dimensions."""
+    outer, inner = list(range(depth)), list(range(depth, loops.rank))
+    match step:
+        case Transpose():
+            return loops.permute([*outer, inner[1], inner[0], *inner[2:]])
+        case RotateL():
+            return loops.permute([*outer, *inner[1:], inner[0]])
+        case RotateR():
+            return loops.permute([*outer, inner[-1], *inner[:-1]])
+        case Slice(at):
+            row = loops.dims[depth]
+            dims = (*loops.dims[:depth], *loops.dims[depth + 1 :])
+            return Lmad(loops.offset + at * row.stride, dims)
+        case SubRange(first, last):
+            return loops.slice(depth, first, last - first + 1, Poly.const(1))
+        case DownSample(by):
+            count = quotient(loops.dims[depth].size + (by - 1), Poly.const(by))
+            return loops.slice(depth, Poly.const(0), count, Poly.const(by))
+    raise AssertionError(step)

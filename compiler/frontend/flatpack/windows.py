@@ -257,28 +257,9 @@ def _in_order(made: WindowPlan, starts: list[t.Term]) -> list[t.Term]:
     return found[::-1]
 
 
-def primitives(how: t.Structural, depth: int = 0) -> Iterator[tuple[int, t.Structural]]:
-    """Yield a transformation's steps, each with the number of dimensions that it preserves."""
-    match how:
-        case t.Compose(outer, inner):
-            yield from primitives(inner, depth)
-            yield from primitives(outer, depth)
-        case t.Smap(inner):
-            yield from primitives(inner, depth + 1)
-        case _:
-            yield depth, how
-
-
-def lift(how: t.Structural, depth: int) -> t.Structural:
-    """Lift a transformation below so many outer dimensions."""
-    for _ in range(depth):
-        how = t.Smap(how)
-    return how
-
-
 def _through(how: t.Structural, axis: int, demand: Demand) -> Demand:
     """Propagate a demand through one step of a transformation, to an argument with that axis."""
-    ((depth, one),) = primitives(how)
+    ((depth, one),) = t.primitives(how)
     if depth != axis:
         return demand
     match one:
@@ -420,7 +401,7 @@ class _Axes:
                 found = self.of(arg)
                 if id(found) not in self.axes:
                     return term if found is arg else replace(term, arg=found)
-                for depth, one in primitives(how):
+                for depth, one in t.primitives(how):
                     found = self.known(self.twisted(term.span, depth, one, found))
                 return found
             case t.Fold():
@@ -447,7 +428,7 @@ class _Axes:
     def twisted(self, span: Span, depth: int, how: t.Structural, arg: t.Term) -> t.Term:
         """Rewrite one step of a transformation of a term with an axis."""
         axis, rank = self.axes[id(arg)], len(arg.shape)
-        new = self.one(span, lift(how, depth), arg)
+        new = self.one(span, t.lift(how, depth), arg)
         if isinstance(how, t.Transpose | t.RotateL | t.RotateR):
             if axis >= depth:
                 self.axes[id(new)] = depth + _moved(how, rank - depth, axis - depth)
@@ -463,9 +444,9 @@ class _Axes:
         elif axis > depth:
             self.axes[id(new)] = axis - 1
         else:
-            only = self.one(span, lift(t.SubRange(how.at, how.at), depth), arg)
+            only = self.one(span, t.lift(t.SubRange(how.at, how.at), depth), arg)
             self.axes[id(only)] = axis
-            return self.one(span, lift(t.Slice(Poly.const(0)), depth), self.sink(only))
+            return self.one(span, t.lift(t.Slice(Poly.const(0)), depth), self.sink(only))
         return new
 
     def one(self, span: Span, how: t.Structural, arg: t.Term) -> t.Twist:
