@@ -7,7 +7,6 @@ of surrounding operations. Needs: the active names. Keeps: results and failures.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from compiler.base.context import Ctx
 from compiler.base.names import Name
@@ -50,37 +49,13 @@ class Normal:
 
     def exp(self, exp: ir.Exp) -> ir.Exp:
         """Normalise an expression, whose active parts become names and literals."""
-        match exp:
-            case ir.Replicate(shape, value):
-                return ir.Replicate(shape, self.operand(value))
-            case ir.Update(array, dims, value):
-                return ir.Update(array, dims, self.operand(value))
-            case ir.ArrayLit(elems):
-                return ir.ArrayLit(tuple(map(self.operand, elems)))
-            case ir.Iota(count, start, step, prim):
-                return ir.Iota(count, self.atom(start), self.atom(step), prim)
-            case ir.Loop(params, init, form, body):
-                given = tuple(map(self.operand, init))
-                return ir.Loop(params, given, form, self.body(body))
-            case ir.If() | ir.Map() | ir.Stream() | ir.Scatter():
-                return rewrite(exp, Rewrite(body=self.body, fn=self.fn))
-            case ir.Reduce(ops=ops, fn=fn) | ir.Scan(ops=ops, fn=fn):
-                return replace(exp, ops=tuple(map(self.operator, ops)), fn=self.fn(fn))
-            case ir.Hist(width, hists, fn, arrays):
-                own = tuple(ir.HistOp(h.dests, h.rank, self.operator(h.op)) for h in hists)
-                return ir.Hist(width, own, self.fn(fn), arrays)
-            case ir.WithVjp(args, fn, back):
-                return ir.WithVjp(tuple(map(self.operand, args)), fn, back)
-            case ir.Push(to_push, at, values, op):
-                return ir.Push(
-                    to_push, at, tuple(map(self.operand, values)), tuple(map(self.fn, op))
-                )
-        return self.taken_apart(exp) if isinstance(exp, ir.SE_NODES) else exp
-
-    def operator(self, op: ir.Operator) -> ir.Operator:
-        """Normalise an operator."""
-        neutral = tuple(map(self.operand, op.neutral))
-        return ir.Operator(self.fn(op.fn), neutral, op.commutative)
+        if isinstance(exp, ir.SE_NODES):
+            return self.taken_apart(exp)
+        if isinstance(exp, ir.Apply | ir.Call):
+            return exp
+        # Of `with_vjp` the arguments alone count: its slopes are what it was given.
+        inside = (lambda fn: fn) if isinstance(exp, ir.WithVjp) else self.fn
+        return rewrite(exp, Rewrite(se=self.atom, body=self.body, fn=inside))
 
     def operand(self, operand: Operand) -> Operand:
         """Normalise an operand: an active one becomes a name or a literal."""

@@ -6,8 +6,9 @@ view of it; results of `Update`, `Scatter`, .. take the place of the operand tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import repeat
 from typing import Any
 
 from compiler.base.names import Name
@@ -104,30 +105,16 @@ _NOBODY: Name = ""
 
 def _without_consumed(exp: ir.Exp, funs: Funs | None) -> ir.Exp:
     """Replace the consumed operands of an expression; nested bodies are left alone."""
-    match exp:
-        case ir.Update():
-            return replace(exp, array=_NOBODY)
-        case ir.Scatter():
-            return replace(exp, dests=(), arrays=_kept_arrays(exp.fn, exp.arrays))
-        case ir.Hist():
-            return replace(exp, ops=_only_operators(exp), arrays=_kept_arrays(exp.fn, exp.arrays))
-        case ir.Stream():
-            exp = without_accumulators(exp)
-            return replace(exp, dests=(), arrays=_kept_arrays(exp.fn, exp.arrays))
-        case _ if isinstance(exp, ir.Screma):
-            return replace(exp, arrays=_kept_arrays(exp.fn, exp.arrays))
-        case ir.SegHist():
-            return replace(exp, ops=_only_operators(exp))
-        case _ if isinstance(exp, ir.SegMapping):
-            exp = without_accumulators(exp)
-            results = (
-                replace(r, dest=_NOBODY) if isinstance(r, ir.Write) else r for r in exp.body.results
-            )
-            return replace(exp, body=replace(exp.body, results=tuple(results)))
-        case ir.Loop(params, init):
-            return replace(exp, init=_shared_operands(params, init))
-        case ir.Call(fun, args) if funs is not None and fun in funs:
-            return replace(exp, args=_shared_operands(funs[fun].params, args))
+    if isinstance(exp, ir.Stream | ir.SegMapping):
+        exp = without_accumulators(exp)
+    if type(exp) in _OVERWRITES:
+        exp = overwriting(exp, repeat(_NOBODY))
+    if isinstance(exp, ir.Soac):
+        return replace(exp, arrays=_kept_arrays(exp.fn, exp.arrays))
+    if isinstance(exp, ir.Loop):
+        return replace(exp, init=_shared_operands(exp.params, exp.init))
+    if isinstance(exp, ir.Call) and funs is not None and exp.fun in funs:
+        return replace(exp, args=_shared_operands(funs[exp.fun].params, exp.args))
     return exp
 
 
@@ -145,10 +132,6 @@ def _kept_arrays(fn: ir.Lambda, arrays: tuple[Name, ...]) -> tuple[Name, ...]:
     """Return the arrays whose rows a lambda does not overwrite."""
     gone = consumed_params(fn)
     return tuple(a for p, a in zip(fn.params, arrays, strict=False) if p.name not in gone)
-
-
-def _only_operators(exp: ir.Hist | ir.SegHist) -> tuple[ir.HistOp, ...]:
-    return tuple(replace(op, dests=()) for op in exp.ops)
 
 
 def _shared_operands(
@@ -206,6 +189,24 @@ def _parts(node: object, field: str) -> tuple[Any, ...]:
     """Return a field as a tuple; empty if the node lacks it."""
     value = getattr(node, field, ())
     return value if isinstance(value, tuple) else (value,)
+
+
+def overwriting(exp: ir.Exp, arrays: Iterable[Name]) -> ir.Exp:
+    """Make an expression overwrite these arrays in place of those that `overwritten` tells."""
+    found: ir.Exp = _put(exp, _OVERWRITES[type(exp)], iter(arrays))
+    return found
+
+
+def _put(node: Any, path: Sequence[str], arrays: Iterator[Name]) -> Any:
+    """Put arrays where a path of fields leads; a node that lacks a field stays."""
+    if not path:
+        return next(arrays)
+    value = getattr(node, path[0], None)
+    if value is None:
+        return node
+    if isinstance(value, tuple):
+        return replace(node, **{path[0]: tuple(_put(one, path[1:], arrays) for one in value)})
+    return replace(node, **{path[0]: _put(value, path[1:], arrays)})
 
 
 def _effects(exp: ir.Exp, effects: Effects) -> Effect:

@@ -18,11 +18,10 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from compiler.base.context import Ctx
 from compiler.base.dataclass import dataclass
-from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
 from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
@@ -33,6 +32,7 @@ from compiler.ir.aliases import (
     aliases,
     consumed,
     of_body,
+    overwriting,
     overwritten,
     without_accumulators,
 )
@@ -277,26 +277,17 @@ def _taken(exp: ir.Exp, funs: Mapping[str, ir.Function]) -> list[Name]:
 
 def _overwriting(exp: ir.Exp, arrays: list[Name]) -> ir.Exp:
     """Make an expression overwrite these arrays instead."""
-    match exp:
-        case ir.Update():
-            return replace(exp, array=arrays[0])
-        case ir.Scatter(_, dests, _, _):
-            pairs = zip(dests, arrays, strict=True)
-            return replace(exp, dests=tuple(replace(d, array=a) for d, a in pairs))
-        case ir.Hist(_, ops, _, _):
-            rest = iter(arrays)
-            return replace(
-                exp, ops=tuple(replace(o, dests=tuple(next(rest) for _ in o.dests)) for o in ops)
-            )
-        case ir.Stream(_, dests, _, _):
-            return walk.subst(exp, dict(zip(dests, arrays, strict=True)))
-        case ir.Map(_, _, given):
-            return replace(exp, arrays=_put(given, arrays))
-        case ir.Loop(_, given, _, _):
-            return replace(exp, init=_put(given, arrays))
-        case ir.Call(_, given):
-            return replace(exp, args=_put(given, arrays))
-    raise CompilerBug("an expression that overwrites nothing")
+    if isinstance(exp, ir.Stream):
+        return walk.subst(exp, dict(zip(exp.dests, arrays, strict=True)))
+    operands = _OPERANDS.get(type(exp))
+    if operands is None:
+        return overwriting(exp, arrays)
+    changed: Any = replace(cast(Any, exp), **{operands: _put(getattr(exp, operands), arrays)})
+    return cast(ir.Exp, changed)
+
+
+_OPERANDS = {ir.Map: "arrays", ir.Loop: "init", ir.Call: "args"}
+"""The operands that `_taken` tells one by one."""
 
 
 def _put(given: Sequence[T], arrays: Sequence[Name]) -> tuple[T | Name, ...]:
