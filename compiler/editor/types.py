@@ -15,7 +15,7 @@ from compiler.frontend.check.prelude import load
 from compiler.frontend.check.program import Checked
 from compiler.frontend.check.scope.builtins import member
 from compiler.frontend.check.types.substitute import subst
-from compiler.frontend.parts import parts, pattern_variables
+from compiler.frontend.parts import parts, pattern_variables, patterns
 from compiler.frontend.show_type import show_type
 from compiler.frontend.show_typed import head
 from compiler.frontend.types import Arrow, Record, Size, Sum, Type
@@ -126,18 +126,11 @@ class Types:
             exp = todo.pop()
             found.exps.append(exp)
             found.unnamed.update(getattr(exp, "ext", ()))
-            match exp:
-                case t.Let(pat=pat, sizes=sizes):
-                    found.bind((pat,))
-                    found.unnamed.update(n for n in sizes if self._said(n) is None)
-                case t.Loop(pat=pat, form=form):
-                    found.bind((pat, form.pat) if isinstance(form, t.ForIn) else (pat,))
-                case t.Lambda(params=params):
-                    found.bind(params)
-                case t.Match(cases=cases):
-                    found.bind([case.pat for case in cases])
-                case t.LetFun(fun=fun):
-                    found.define(fun)
+            found.bind(patterns(exp))
+            if isinstance(exp, t.Let):
+                found.unnamed.update(n for n in exp.sizes if self._said(n) is None)
+            elif isinstance(exp, t.LetFun):
+                found.define(exp.fun)
             todo.extend(parts(exp))
         return found
 

@@ -40,14 +40,15 @@ class Rebuilder(Protocol):
 
 
 class _Field(NamedTuple):
-    """Traversal of a field: the expressions in it, and its reconstruction with other parts."""
+    """A field: its expressions, its reconstruction with other parts, its patterns."""
 
     parts: Callable[[Any], Iterable[t.Exp]]
     rebuild: Callable[[Rebuilder, Any], Any]
+    patterns: Callable[[Any], Iterable[t.Pat]] = lambda _: ()
 
 
 _ONE = _Field(lambda x: (x,), lambda r, x: r.exp(x))
-_INNER = _Field(lambda x: parts(x), lambda r, x: rebuilt(r, x))
+_INNER = _Field(lambda x: parts(x), lambda r, x: rebuilt(r, x), lambda x: patterns(x))
 _FIELDS: dict[str, _Field] = {
     "Exp": _ONE,
     "Exp | None": _Field(
@@ -62,8 +63,10 @@ _FIELDS: dict[str, _Field] = {
     "tuple[tuple[str, Pat], ...]": _Field(
         lambda xs: (), lambda r, xs: tuple([(name, r.pat(x)) for name, x in xs])
     ),
-    "Pat": _Field(lambda x: (), lambda r, x: r.pat(x)),
-    "tuple[Pat, ...]": _Field(lambda xs: (), lambda r, xs: tuple([r.pat(x) for x in xs])),
+    "Pat": _Field(lambda x: (), lambda r, x: r.pat(x), lambda x: (x,)),
+    "tuple[Pat, ...]": _Field(
+        lambda xs: (), lambda r, xs: tuple([r.pat(x) for x in xs]), lambda xs: xs
+    ),
     "Type": _Field(lambda x: (), lambda r, x: r.type(x)),
 }
 """By annotations of fields; other fields hold no expressions and never change."""
@@ -71,6 +74,7 @@ for _inner in ("DimIndex", "Case"):
     _FIELDS[f"tuple[{_inner}, ...]"] = _Field(
         lambda xs: [part for x in xs for part in parts(x)],
         lambda r, xs: tuple([rebuilt(r, x) for x in xs]),
+        lambda xs: [pat for x in xs for pat in patterns(x)],
     )
 
 
@@ -87,10 +91,23 @@ def _with_parts(cls: type) -> tuple[tuple[str, Callable[[Any], Iterable[t.Exp]]]
     return tuple([(f, how.parts) for f, how in found if how and f != "type"])
 
 
+def fields_with_parts(e: t.Exp) -> tuple[str, ...]:
+    """Return the names of the fields of an expression that hold expressions."""
+    cls: Any = type(e)
+    return tuple([name for name, _ in _with_parts(cls)])
+
+
 def parts(e: t.Exp | t.Case | t.DimIndex) -> tuple[t.Exp, ...]:
     """Return the direct subexpressions in order of evaluation (calls: as written)."""
     cls: Any = type(e)
     return tuple([part for name, how in _with_parts(cls) for part in how(getattr(e, name))])
+
+
+def patterns(e: t.Exp | t.For | t.ForIn | t.While | t.Case | t.DimIndex) -> tuple[t.Pat, ...]:
+    """Return the patterns that an expression binds, but those of a function that it defines."""
+    cls: Any = type(e)
+    found = ((name, how) for name, how in _fields_of(cls) if how is not None)
+    return tuple([pat for name, how in found for pat in how.patterns(getattr(e, name))])
 
 
 def rebuilt(r: Rebuilder, e: _Node) -> _Node:

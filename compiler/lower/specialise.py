@@ -16,6 +16,7 @@ from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import typed as ty
 from compiler.frontend.check.types.size_exps import size_to_exp
+from compiler.frontend.parts import fields_with_parts
 from compiler.frontend.types import (
     UNIT,
     Arrow,
@@ -411,20 +412,10 @@ def _looped(
 # --- data --------------------------------------------------------------------------------
 
 
-_PARTS: dict[type[ty.Exp], tuple[str, ...]] = {
-    ty.If: ("cond", "then", "orelse"),
-    ty.ArrayLit: ("elems",),
-    ty.Range: ("first", "second", "end"),
-    ty.Coerce: ("exp",),
-    ty.Assert: ("cond", "exp"),
-    ty.Constr: ("args",),
-}
-"""Parts of expressions that are rebuilt, in the order of evaluation; then sizes."""
-
-
-@handles(RULES, *_PARTS)
+@handles(RULES, ty.If, ty.ArrayLit, ty.Range, ty.Coerce, ty.Assert, ty.Constr)
 def _rebuilt(sp: Specialiser, e: ty.Exp, env: Env) -> ty.Exp:
-    new = {name: _part(sp, getattr(e, name), env) for name in _PARTS[type(e)]}
+    """Rebuild the parts in the order of evaluation; then sizes."""
+    new = {name: _part(sp, getattr(e, name), env) for name in fields_with_parts(e)}
     if isinstance(e, ty.If | ty.Range):
         type_, new["ext"] = with_sizes(sp, e.type, e.ext, env)
     else:
