@@ -87,6 +87,11 @@ class Type:
         return ()
 
     @property
+    def head(self) -> object:
+        """What sets it apart from types of its class with the same parts, but for sizes."""
+        return None
+
+    @property
     def held(self) -> tuple[Type, ...]:
         """The component types of a value: none for a function."""
         return self.parts
@@ -127,6 +132,10 @@ class Array(Type):
     elem: Type
 
     @property
+    def head(self) -> object:  # noqa: D102
+        return len(self.dims)
+
+    @property
     def parts(self) -> tuple[Type, ...]:  # noqa: D102
         return (self.elem,)
 
@@ -142,6 +151,10 @@ class Record(Type):
     """A record or tuple; fields are sorted (numbers by value, then names)."""
 
     fields: tuple[tuple[str, Type], ...]
+
+    @property
+    def head(self) -> object:  # noqa: D102
+        return tuple([name for name, _ in self.fields])
 
     @property
     def parts(self) -> tuple[Type, ...]:  # noqa: D102
@@ -164,6 +177,10 @@ class Sum(Type):
     """Variants sorted by name, each with its payload."""
 
     variants: tuple[tuple[str, tuple[Type, ...]], ...]
+
+    @property
+    def head(self) -> object:  # noqa: D102
+        return tuple([(name, len(payload)) for name, payload in self.variants])
 
     @property
     def parts(self) -> tuple[Type, ...]:  # noqa: D102

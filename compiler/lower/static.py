@@ -18,13 +18,12 @@ from compiler.frontend.typed import Const, Def, Exp, Lambda, Var
 from compiler.frontend.types import (
     Array,
     Arrow,
+    Opaque,
     PrimT,
-    Record,
     Size,
     SizeExp,
     SizeOp,
     SizeVar,
-    Sum,
     Type,
 )
 
@@ -203,15 +202,9 @@ def match_sizes(names: set[Name], pattern: Type, t: Type, into: dict[Name, Size]
 
 def type_key(t: Type) -> object:
     """Return a key equal for types that differ only in sizes."""
-    if isinstance(t, Array):
-        return (len(t.dims), type_key(t.elem))
-    if isinstance(t, Record):
-        return tuple((name, type_key(ft)) for name, ft in t.fields)
-    if isinstance(t, Sum):
-        return ("|", *((c, tuple(type_key(p) for p in ps)) for c, ps in t.variants))
-    if isinstance(t, Arrow):
-        return ("->", type_key(t.param), type_key(t.result))
-    return t
+    if not t.parts or isinstance(t, Opaque):
+        return t
+    return (type(t), t.head, *map(type_key, t.parts))
 
 
 def has_function(t: Type) -> bool:

@@ -224,21 +224,11 @@ def join(
 def _join(j: _Join, a: Type, b: Type) -> Type:
     a, b = resolve(a), resolve(b)
     open_ = j.linked and isinstance(a, MetaT) and a.variants is not None
-    if a is b and not isinstance(a, (Array, Record, Sum, Opaque)) and not open_:
+    if a is b and not a.held and not open_:
         return a
     match a, b:
         case Array(), Array():
             return _join_arrays(j, a, b)
-        case Record(), Record() if [f for f, _ in a.fields] == [f for f, _ in b.fields]:
-            pairs = zip(a.fields, b.fields, strict=True)
-            return Record(tuple([(f, _join(j, t, u)) for (f, t), (_, u) in pairs]))
-        case Sum(), Sum() if _shape(a) == _shape(b):
-            return Sum(
-                tuple(
-                    (c, tuple(_join(j, t, u) for t, u in zip(ts, us, strict=True)))
-                    for (c, ts), (_, us) in zip(a.variants, b.variants, strict=True)
-                )
-            )
         case Opaque(), Opaque() if a.name == b.name:
             args = tuple([_join(j, t, u) for t, u in zip(a.args, b.args, strict=True)])
             sizes = zip(a.sizes, b.sizes, strict=True)
@@ -246,10 +236,13 @@ def _join(j: _Join, a: Type, b: Type) -> Type:
             return a.of(args, dims, _join(j, a.meaning, b.meaning))
         case MetaT(variants=dict()), MetaT(variants=dict()) if j.linked or _differ(j, a, b):
             return _join_variants(j, a, b)
-        case (MetaT(), Array() | Record() | Sum() | Opaque()):
+        case MetaT(), _ if b.held:
             return _join_unknown(j, a, b)
-        case (Array() | Record() | Sum() | Opaque(), MetaT()):
+        case _, MetaT() if a.held:
             return _join_unknown(j, b, a)
+        case ((Record() | Sum()), _) if type(a) is type(b) and a.head == b.head:
+            others = iter(b.parts)
+            return a.map_parts(lambda part: _join(j, part, next(others)))
     unify(j.st, a, b)
     return a
 
@@ -330,10 +323,6 @@ def _variants(t: Type) -> dict[str, tuple[Type, ...]]:
     if isinstance(t, Sum):
         return dict(t.variants)
     return (t.variants or {}) if isinstance(t, MetaT) else {}
-
-
-def _shape(t: Sum) -> list[tuple[str, int]]:
-    return [(c, len(us)) for c, us in t.variants]
 
 
 def _join_unknown(j: _Join, meta: MetaT, known: Type) -> Type:
