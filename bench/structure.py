@@ -132,6 +132,22 @@ def _attributes(node: ast.ClassDef) -> set[str]:
     return found
 
 
+@cache
+def _answers() -> frozenset[str]:
+    """The classes that are shapes of answers: `TypedDict`, and what extends one."""
+    bases = {
+        node.name: set(map(ast.unparse, node.bases))
+        for tree in files().values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    }
+    found, before = {"TypedDict"}, 0
+    while len(found) > before:
+        before = len(found)
+        found |= {name for name, above in bases.items() if above & found}
+    return frozenset(found)
+
+
 def wide_classes() -> list[str]:
     """Classes with more than 12 attributes that are no frozen records, nor shapes of answers."""
     return [
@@ -140,7 +156,7 @@ def wide_classes() -> list[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
         and not _is_frozen(node)
-        and "TypedDict" not in map(ast.unparse, node.bases)
+        and node.name not in _answers()
         and len(_attributes(node)) > MOST_ATTRIBUTES
     ]
 

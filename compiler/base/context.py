@@ -71,6 +71,16 @@ class Options:
         return what.id in self.disabled or what.id.partition("/")[0] in self.disabled
 
 
+@dataclass(frozen=True, slots=True)
+class SourceMarks:
+    """What the source says of its expressions, by their spans; filled while it is read."""
+
+    attributes: dict[Span, frozenset[str]] = field(default_factory=dict)
+    """Attributes `#[..]`, single words."""
+    loops: set[Span] = field(default_factory=set)
+    """Its loops; passes make further ones of maps and scans."""
+
+
 @dataclass(slots=True)
 class Ctx:
     """The mutable state of one compilation, made by the pipeline and passed to every pass."""
@@ -82,7 +92,6 @@ class Ctx:
     """The target of this chain of passes."""
     is_shown: bool = True
     """False where nobody reads the remarks: panes show the stages of one target only."""
-    remarks: list[Remark] = field(default_factory=list)
     fates: list[Fate] = field(default_factory=list)
     """Outcomes of bounds checks, in order of the stages."""
     stage: str = ""
@@ -90,13 +99,16 @@ class Ctx:
     """Records that passes keep for later questions, by the pass's id."""
     proved: dict[str, list[Any]] = field(default_factory=dict)
     """By stage, the integer facts whose proofs the checker has accepted."""
-    attributes: dict[Span, frozenset[str]] = field(default_factory=dict)
-    """Attributes `#[..]` (single words) by the span of their expression."""
-    loops: set[Span] = field(default_factory=set)
-    """Spans of loops in the source; passes make further loops of maps and scans."""
+    source: SourceMarks = field(default_factory=SourceMarks)
     unchanged: Any = None
     """Terms that simplification left unchanged (`Unchanged`), to skip them next time."""
-    _seen: set[tuple[str, Prov, str]] = field(default_factory=set)
+    _remarks: dict[tuple[str, Prov, str], Remark] = field(default_factory=dict)
+    """By rule, place and text."""
+
+    @property
+    def remarks(self) -> list[Remark]:
+        """All remarks, in the order in which they were made."""
+        return list(self._remarks.values())
 
     def proved_here(self) -> list[Any]:
         """Return the facts of the current stage, as a list to append to."""
@@ -108,16 +120,13 @@ class Ctx:
 
     def asked(self, prov: Prov) -> frozenset[str]:
         """Return the source attributes of a statement."""
-        if not self.attributes:
+        if not self.source.attributes:
             return frozenset()
-        return frozenset().union(*[self.attributes.get(span, ()) for span in prov])
+        return frozenset().union(*[self.source.attributes.get(span, ()) for span in prov])
 
     def remark(self, remark: Remark) -> None:
         """Record a remark once per (rule, span, text)."""
-        key = (remark.rule, remark.at, remark.because)
-        if key not in self._seen:
-            self._seen.add(key)
-            self.remarks.append(remark)
+        self._remarks.setdefault((remark.rule, remark.at, remark.because), remark)
 
     def tell(
         self,

@@ -241,10 +241,11 @@ def _declares(
 
 def _named(dec: decs.Dec) -> str:
     """Return the name of a declaration, or its beginning if it has none."""
-    if isinstance(dec, decs.LocalDec):
-        return _named(dec.dec)
-    kind = {decs.TypeDec: "type ", decs.ModTypeDec: "module type ", decs.ModDec: "module "}
-    return kind.get(type(dec), "") + str(getattr(dec, "name", f"{type(dec).__name__} {dec}"))
+    dec = decs.without_local(dec)
+    if not isinstance(dec, decs.NamedDec):
+        return f"{type(dec).__name__} {dec}"
+    kind = {"types": "type ", "module_types": "module type ", "modules": "module "}
+    return kind.get(dec.declares, "") + dec.name
 
 
 def without(declared: dict[str, str], name: str) -> dict[str, str]:

@@ -131,8 +131,6 @@ def _file(span: Sequence[object]) -> str:
 
 
 def _values(found: Iterable[decs.Dec]) -> Iterator[decs.ValDec]:
-    for dec in found:
-        if isinstance(dec, decs.LocalDec):
-            yield from _values((dec.dec,))
-        elif isinstance(dec, decs.ValDec):
+    for dec in map(decs.without_local, found):
+        if isinstance(dec, decs.ValDec):
             yield dec

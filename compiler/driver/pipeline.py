@@ -585,7 +585,7 @@ class Compilation:
                 of = self._ctx[_target(before.stage, self.options.target)]
                 names, fuel = of.names.fork_at(before.names), of.fuel.fork_at(before.spent)
                 ctx = Ctx(self.options, names, fuel, is_shown=shown)
-                ctx.attributes, ctx.loops = of.attributes, of.loops
+                ctx.source = of.source
                 ctx.unchanged = of.unchanged
             self._ctx[target] = ctx
         ctx.stage, ctx.target = stage.id, target_named(target)

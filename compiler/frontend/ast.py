@@ -8,7 +8,10 @@ Names are qualified: `("f32", "sqrt")` is `f32.sqrt`, `("x",)` is `x`; operators
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterator
+from dataclasses import fields
+from functools import cache
+from typing import Any, Literal
 
 from compiler.base.dataclass import dataclass
 from compiler.base.spans import Span
@@ -21,6 +24,40 @@ class Node:
     """Base of all syntax nodes."""
 
     span: Span
+
+
+@cache
+def _field_names(cls: Any) -> tuple[str, ...]:
+    """Return the names of a node's fields but its spans."""
+    return tuple(f.name for f in fields(cls) if not f.name.endswith("span"))
+
+
+def parts(node: Node) -> Iterator[Node]:
+    """Yield the nodes directly inside a node, in order of its fields."""
+    cls: Any = type(node)
+    for name in _field_names(cls):
+        yield from _nodes(getattr(node, name))
+
+
+def _nodes(value: object) -> Iterator[Node]:
+    if isinstance(value, Node):
+        yield value
+    elif type(value) is tuple:
+        for part in value:
+            yield from _nodes(part)
+
+
+def all_inside(*wanted: object) -> Iterator[object]:
+    """Yield parts of the syntax with all nodes, texts and numbers inside, in no certain order."""
+    todo = list(wanted)
+    while todo:
+        part = todo.pop()
+        yield part
+        if isinstance(part, Node):
+            cls: Any = type(part)
+            todo.extend(getattr(part, name) for name in _field_names(cls))
+        elif type(part) is tuple:
+            todo.extend(part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +223,16 @@ class PAttr(Pat):
 
     attr: Attr
     pat: Pat
+
+
+def names_bound(pat: Pat) -> Iterator[PName]:
+    """Yield the names that a pattern binds, in order of text."""
+    if isinstance(pat, PName):
+        yield pat
+        return
+    for part in parts(pat):
+        if isinstance(part, Pat):
+            yield from names_bound(part)
 
 
 # --- expressions -----------------------------------------------------------------------------

@@ -18,10 +18,24 @@ class Dec(Node):
     __slots__ = ()
 
 
+class NamedDec(Dec):
+    """A declaration of one name, in the table `declares` of a module."""
+
+    __slots__ = ()
+    declares: str
+    name: str
+
+    @property
+    def name_place(self) -> Span:
+        """The span that messages about the name show."""
+        return self.span
+
+
 @dataclass(frozen=True, slots=True)
-class ValDec(Dec):
+class ValDec(NamedDec):
     """`def f [n] 't (x: t): r = e`, also `entry` and top-level `let`; no `params`: a constant."""
 
+    declares = "values"
     kind: Literal["def", "entry", "let"]
     name: str
     name_span: Span
@@ -32,11 +46,16 @@ class ValDec(Dec):
     doc: str
     attrs: tuple[Attr, ...]
 
+    @property
+    def name_place(self) -> Span:  # noqa: D102
+        return self.name_span
+
 
 @dataclass(frozen=True, slots=True)
-class TypeDec(Dec):
+class TypeDec(NamedDec):
     """`type name params = t`; `kind` is `type`, `type^` or `type~`."""
 
+    declares = "types"
     kind: Literal["type", "type^", "type~"]
     name: str
     params: tuple[TypeParam, ...]
@@ -65,6 +84,13 @@ class LocalDec(Dec):
     dec: Dec
 
 
+def without_local(dec: Dec) -> Dec:
+    """Strip `local` from a declaration."""
+    while isinstance(dec, LocalDec):
+        dec = dec.dec
+    return dec
+
+
 @dataclass(frozen=True, slots=True)
 class ModParam(Node):
     """`(name: mty)`."""
@@ -75,9 +101,10 @@ class ModParam(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class ModDec(Dec):
+class ModDec(NamedDec):
     """`module name params: mty = m`."""
 
+    declares = "modules"
     name: str
     params: tuple[ModParam, ...]
     type: ModTypeExp | None
@@ -86,9 +113,10 @@ class ModDec(Dec):
 
 
 @dataclass(frozen=True, slots=True)
-class ModTypeDec(Dec):
+class ModTypeDec(NamedDec):
     """`module type name = mty`."""
 
+    declares = "module_types"
     name: str
     type: ModTypeExp
     doc: str

@@ -18,6 +18,7 @@ from compiler import codes
 from compiler.base.errors import SyntaxError_, TypeError_, UsageError
 from compiler.base.spans import PRELUDE
 from compiler.frontend import decs
+from compiler.frontend.ast import parts
 from compiler.frontend.parser import parse
 
 ENDING = ".fut"
@@ -63,29 +64,14 @@ def parsed(text: str, file: str) -> decs.Program:
     return _trees[key]
 
 
-def imports(declared: Iterable[decs.Dec]) -> Iterator[Import]:
+def imports(declared: Iterable[decs.Dec | decs.ModExp]) -> Iterator[Import]:
     """Yield the imports among declarations and in modules among them, in order of text."""
-    for dec in declared:
-        match dec:
-            case decs.ImportDec():
-                yield dec
-            case decs.LocalDec(dec=inner):
-                yield from imports((inner,))
-            case decs.OpenDec(mod=mod) | decs.ModDec(body=mod):
-                yield from _in_module(mod)
-
-
-def _in_module(mod: decs.ModExp) -> Iterator[Import]:
-    match mod:
-        case decs.MImport():
-            yield mod
-        case decs.MBody(decs=inside):
+    for node in declared:
+        if isinstance(node, Import):
+            yield node
+        elif not isinstance(node, decs.ValDec):
+            inside = (one for one in parts(node) if isinstance(one, decs.Dec | decs.ModExp))
             yield from imports(inside)
-        case decs.MApply(fn=fn, arg=arg):
-            yield from _in_module(fn)
-            yield from _in_module(arg)
-        case decs.MAscript(mod=inner) | decs.MLambda(body=inner):
-            yield from _in_module(inner)
 
 
 def check_paths(files: Mapping[str, str], main: str) -> None:

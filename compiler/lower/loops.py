@@ -90,7 +90,7 @@ def _loop(s: Lowering, e: ty.Loop, hint: Name) -> Value:
     inits = (*start, *(se_of(p) for p in carried.starts), *(operand(x) for x in init))
     s.prov = (e.span,)
     if not e.span.in_prelude:
-        s.ctx.loops.add(e.span)
+        s.ctx.source.loops.add(e.span)
     return _loop_result(s, e, ir.Loop((*heads, *params), inits, form, body), carried, hint)
 
 

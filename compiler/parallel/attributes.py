@@ -39,7 +39,7 @@ VERSIONS = {
 
 def apply_directives(stms: tuple[Stm, ...], ctx: Ctx) -> tuple[Stm, ...]:
     """Turn operators into loops where attributes ask for it."""
-    if not any(SEQUENTIAL.keys() & words for words in ctx.attributes.values()):
+    if not any(SEQUENTIAL.keys() & words for words in ctx.source.attributes.values()):
         return stms
     return _apply(stms, ctx)
 

@@ -53,6 +53,6 @@ def check(program: decs.Program, ctx: Ctx) -> TypedProg:
     without = any(entry.name == ctx.options.entry for entry in out.entries)
     if errors := out.errors if without else out.errors + out.not_built:
         raise first_error(errors)
-    ctx.attributes.update(attributes(out.defs))
+    ctx.source.attributes.update(attributes(out.defs))
     defs = (*load().reachable(out.st.used), *out.defs)
     return TypedProg(defs, tuple(out.entries), frozenset(out.st.warned))

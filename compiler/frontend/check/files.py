@@ -16,7 +16,7 @@ from compiler.base.errors import CompileError, TypeError_
 from compiler.frontend import decs
 from compiler.frontend.check.checked_files import Interface, Progress
 from compiler.frontend.check.missing_imports import missing, package_hint
-from compiler.frontend.check.program import Checked, check_decs
+from compiler.frontend.check.program import Checked, ModuleBody, check_decs
 from compiler.frontend.check.scope.scope import Module, Scope
 from compiler.frontend.files import Import, imports, parsed
 
@@ -109,14 +109,13 @@ class WholeFiles:
     def _declared(self, path: str) -> Module:
         """Check a file in a scope of its own and return its declarations."""
         out, st = self.out, self.out.st
-        outer = (st.scope, st.own_types, st.declared_later, out.own, out.exported)
-        st.scope, st.own_types, st.declared_later, out.own, out.exported = (
-            self.empty(), {}, {}, {}, Module(),
-        )  # fmt: skip
+        outer = (st.scope, st.own_types, st.declared_later, out.here)
+        st.scope, st.own_types, st.declared_later = self.empty(), {}, {}
+        out.here = ModuleBody(outer[-1].depth)
         check_decs(out, parsed(self.texts[path], path).decs)
         end_file(out, self.texts)
-        declared = out.exported
-        st.scope, st.own_types, st.declared_later, out.own, out.exported = outer
+        declared = out.here.exported
+        st.scope, st.own_types, st.declared_later, out.here = outer
         return declared
 
 

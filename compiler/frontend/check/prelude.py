@@ -163,7 +163,7 @@ def _check_file(prelude: Prelude, out: Checked, name: str) -> None:
     for dec in program.decs:
         before = len(out.defs)
         out.st.used.clear()
-        out.own.clear()
+        out.here.own.clear()
         check_decs(out, (dec,))
         if out.errors:
             raise CompilerBug(f"{file}: {out.errors[0].render()}")

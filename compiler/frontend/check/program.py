@@ -76,6 +76,18 @@ class _Anew:
 
 
 @dataclass(slots=True)
+class ModuleBody:
+    """The declarations of a module so far."""
+
+    depth: int = 0
+    """Number of modules around them."""
+    own: dict[tuple[str, str], Span] = field(default_factory=dict)
+    """Definitions without `local`, by `_once`'s kind and name."""
+    exported: Module = field(default_factory=Module)
+    """Declarations without `local`."""
+
+
+@dataclass(slots=True)
 class Checked:
     """The result of checking so far."""
 
@@ -85,16 +97,12 @@ class Checked:
     errors: list[CompileError] = field(default_factory=list)
     not_built: list[CompileError] = field(default_factory=list)
     """Limitations of values and modules, which are excluded from the program."""
-    depth: int = 0
-    """Number of modules around the current declarations."""
-    own: dict[tuple[str, str], Span] = field(default_factory=dict)
-    """Definitions of the current module without `local`, by `_once`'s kind and name."""
+    here: ModuleBody = field(default_factory=ModuleBody)
+    """The module, or file, whose declarations are being checked."""
     imported: dict[str, Module] = field(default_factory=dict)
     """The declarations of each checked file, by path."""
     importing: list[str] = field(default_factory=list)
     """The stack of files being checked; empty in the main program."""
-    exported: Module = field(default_factory=Module)
-    """Declarations of the current module without `local`."""
     keeper: Keeper = field(default_factory=_Anew)
     is_trial: bool = False
     """True while definitions are dropped; see `trial`."""
@@ -123,37 +131,28 @@ def check_each(out: Checked, declared: tuple[decs.Dec, ...]) -> None:
         except Silent:
             _poison(out.st, dec)
         except CompileError as error:
-            alone = isinstance(error, Limitation) and isinstance(_inner(dec), _NAMED)
+            alone = isinstance(error, Limitation) and isinstance(decs.without_local(dec), _NAMED)
             (out.not_built if alone else out.errors).append(error)
             _poison(out.st, dec)
         if not isinstance(dec, (decs.LocalDec, decs.ImportDec)):
-            out.exported.add(out.st.scope.since(mark))
+            out.here.exported.add(out.st.scope.since(mark))
 
 
 def declaration_lines(decs_: tuple[decs.Dec, ...]) -> dict[tuple[str, str], int]:
     """Return the line of each declaration, to recognise uses before a definition."""
-    found: dict[tuple[str, str], int] = {}
-    for dec in decs_:
-        match dec:
-            case decs.ValDec(name=name, name_span=span):
-                found["value", name] = span.line
-            case decs.TypeDec(name=name, span=span):
-                found["type", name] = span.line
-            case decs.ModDec(name=name, span=span):
-                found["module", name] = span.line
-    return found
+    named = (dec for dec in decs_ if isinstance(dec, decs.NamedDec))
+    return {(dec.declares, dec.name): dec.name_place.line for dec in named}
 
 
 def _dec(out: Checked, dec: decs.Dec, local: bool = False) -> None:
     """Check one declaration; a `local` one may reuse another's name."""
+    if isinstance(dec, decs.NamedDec) and not local:
+        is_function = isinstance(dec, decs.ValDec) and bool(dec.params)
+        _once(out, OWN[dec.declares], dec.name, dec.name_place, is_function)
     match dec:
         case decs.ValDec():
-            if not local:
-                _once(out, "", dec.name, dec.name_span, is_function=bool(dec.params))
             _value(out, dec, local)
         case decs.TypeDec():
-            if not local:
-                _once(out, "type", dec.name, dec.span)
             _type(out.st, dec)
         case decs.LocalDec(dec=inner):
             _dec(out, inner, local=True)
@@ -162,12 +161,8 @@ def _dec(out: Checked, dec: decs.Dec, local: bool = False) -> None:
         case decs.OpenDec(mod=mod):
             open_module(out.st, modules.evaluate(out.st, mod, _Body(out)))
         case decs.ModDec(name=name):
-            if not local:
-                _once(out, "", name, dec.span)
             out.st.scope.bind_module(name, modules.declare(out.st, dec, _Body(out)))
         case decs.ModTypeDec(name=name, type=type_):
-            if not local:
-                _once(out, "module type", name, dec.span)
             scope = out.st.scope
             check_module_type(out.st, type_)
             scope.bind_module_type(name, ModuleType(type_, scope.copy()))
@@ -190,12 +185,12 @@ class _Body:
         out = self.out
         scope = out.st.scope
         mark = scope.mark()
-        saved = (out.depth, out.st.own_types, out.own, out.exported)
-        out.depth, out.st.own_types, out.own, out.exported = out.depth + 1, {}, {}, Module()
+        outer, own_types = out.here, out.st.own_types
+        out.here, out.st.own_types = ModuleBody(outer.depth + 1), {}
         before = len(out.errors)
         out.keeper.body(out, decs)
-        module = out.exported
-        out.depth, out.st.own_types, out.own, out.exported = saved
+        module = out.here.exported
+        out.here, out.st.own_types = outer, own_types
         scope.leave(mark)
         module.wrong = len(out.errors) > before
         return module
@@ -229,13 +224,8 @@ class _Body:
 
 
 _NAMED = (decs.ValDec, decs.ModDec)
-
-
-def _inner(dec: decs.Dec) -> decs.Dec:
-    """Strip `local` from a declaration."""
-    while isinstance(dec, decs.LocalDec):
-        dec = dec.dec
-    return dec
+OWN = {"values": "", "modules": "", "types": "type", "module_types": "module type"}
+"""The kinds of `ModuleBody.own`, by the tables of a module: values and modules share names."""
 
 
 def _poison(st: Checker, dec: decs.Dec) -> None:
@@ -245,24 +235,21 @@ def _poison(st: Checker, dec: decs.Dec) -> None:
     st.overloaded.clear()
     st.let_sizes.clear()
     st.level = 0
-    dec = _inner(dec)
-    if isinstance(dec, decs.ValDec):
-        st.scope.bind(dec.name, Poison())
-    elif isinstance(dec, decs.TypeDec):
+    dec = decs.without_local(dec)
+    if isinstance(dec, decs.TypeDec):
         st.wrong_types.add(dec.name)
-    elif isinstance(dec, decs.ModDec):
-        st.scope.bind_module(dec.name, Module(wrong=True))
-    elif isinstance(dec, decs.ModTypeDec):
-        st.scope.bind_module_type(dec.name, Poison())
+    elif isinstance(dec, decs.NamedDec):
+        wrong = Module(wrong=True) if dec.declares == "modules" else Poison()
+        st.scope.enter(dec.declares, dec.name, wrong)
 
 
 def _once(out: Checked, kind: str, name: str, span: Span, is_function: bool = False) -> None:
     """Record a definition; a module defines each name of a kind once.
 
-    `kind`: "type", "module type", "entry point", or "" for values and modules, which share names.
+    `kind`: one of `OWN`, or "entry point".
     Of a function behind a wrong one nothing is told: it may be another equation of that.
     """
-    first = out.own.setdefault((kind, name), span)
+    first = out.here.own.setdefault((kind, name), span)
     if first is not span:
         if is_function and isinstance(out.st.scope.values.get(name), Poison):
             raise Silent("", span)
@@ -277,7 +264,7 @@ def _once(out: Checked, kind: str, name: str, span: Span, is_function: bool = Fa
 def _value(out: Checked, dec: decs.ValDec, local: bool) -> None:
     st = out.st
     mark = st.scope.mark()
-    if dec.kind == "entry" and out.depth:
+    if dec.kind == "entry" and out.here.depth:
         raise TypeError_(
             codes.names.ENTRY_IN_MODULE,
             "An entry point cannot be inside a module.",
@@ -291,7 +278,7 @@ def _value(out: Checked, dec: decs.ValDec, local: bool) -> None:
         )
         made = define(st, source, top=True)
         is_entry = dec.kind == "entry" or (dec.name == "main" and not local)
-        is_entry = is_entry and out.depth == 0 and not out.importing
+        is_entry = is_entry and out.here.depth == 0 and not out.importing
         if is_entry:
             _once(out, "entry point", dec.name, dec.name_span)
         definition = finish(st, made, dec, is_entry)
@@ -422,22 +409,13 @@ def _type(st: Checker, dec: decs.TypeDec) -> None:
 
 def _takes_any_size(type_: Type) -> bool:
     """Test for a function with a parameter of anonymous size."""
-    match resolve(type_):
-        case Arrow(param, result):
-            return has_any_size(param) or _takes_any_size(result)
-        case Record(fields):
-            return any(_takes_any_size(u) for _, u in fields)
-        case Sum(variants):
-            return any(_takes_any_size(u) for _, us in variants for u in us)
-    return False
+    type_ = resolve(type_)
+    if isinstance(type_, Arrow):
+        return has_any_size(type_.param) or _takes_any_size(type_.result)
+    return isinstance(type_, Record | Sum) and any(map(_takes_any_size, type_.parts))
 
 
 def _is_functional(type_: Type) -> bool:
-    match resolve(type_):
-        case Arrow():
-            return True
-        case Record(fields):
-            return any(_is_functional(u) for _, u in fields)
-        case Sum(variants):
-            return any(_is_functional(u) for _, us in variants for u in us)
-    return False
+    type_ = resolve(type_)
+    inside = type_.parts if isinstance(type_, Record | Sum) else ()
+    return isinstance(type_, Arrow) or any(map(_is_functional, inside))

@@ -11,15 +11,13 @@ from compiler.base.spans import NOWHERE, Span
 from compiler.frontend.check.checked_files import shows_others
 from compiler.frontend.check.modules.module_types import ModuleType
 from compiler.frontend.check.modules.modules import Functor
-from compiler.frontend.check.scope.scope import Abbreviation, Module, Scheme
+from compiler.frontend.check.scope.scope import KINDS, Abbreviation, Module, Scheme
 from compiler.frontend.types import SizeExp
-
-_KINDS = ("values", "types", "modules", "module_types")
 
 
 def names_in(module: Module) -> set[str]:
     """Return the names that a module binds, of all kinds."""
-    return {*module.values, *module.types, *module.modules, *module.module_types}
+    return {name for kind in KINDS for name in getattr(module, kind)}
 
 
 def equal_up_to_names(one: Any, other: Any, new: set[Name], same: dict[Name, Name]) -> bool:
@@ -68,7 +66,7 @@ def in_same_places(one: object, other: object, shown: Collection[Span] | None = 
     if isinstance(one, Module) and isinstance(other, Module):
         return all(
             in_same_places(value, getattr(other, kind)[name], shown)
-            for kind in _KINDS
+            for kind in KINDS
             for name, value in getattr(one, kind).items()
         )
     span = getattr(one, "span", NOWHERE)

@@ -13,17 +13,18 @@ from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import decs
 from compiler.frontend.check.checked_files import mentioned
-from compiler.frontend.check.program import open_module
+from compiler.frontend.check.program import OWN, open_module
 from compiler.frontend.check.scope.scope import Module, Poison
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.incremental.equal_results import names_in, shown_by
 from compiler.frontend.incremental.module_uses import meaning
-from compiler.frontend.incremental.piece_results import FoundInPiece, FoundInText, Warned
+from compiler.frontend.incremental.piece_results import (
+    Dependencies,
+    FoundInPiece,
+    FoundInText,
+    Warned,
+)
 from compiler.frontend.incremental.pieces import Cut
-
-_Named = decs.ValDec | decs.TypeDec | decs.ModDec | decs.ModTypeDec
-_KINDS = {decs.ValDec: "", decs.ModDec: "", decs.TypeDec: "type", decs.ModTypeDec: "module type"}
-"""The kinds that `Checked.own` uses."""
 
 
 class _Untold(Exception):
@@ -45,7 +46,7 @@ def in_pieces(
     Scope: the prelude's, to which all is added.
     """
     trees = [piece.at(path, line) for line, piece in cut]
-    if any(isinstance(_inner(dec), decs.OpenDec) for tree in trees for dec in tree):
+    if any(isinstance(decs.without_local(dec), decs.OpenDec) for tree in trees for dec in tree):
         return {}  # the names that `open` declares are unknown
     try:
         warned = _warned_by_piece(path, cut, trees, told)
@@ -68,15 +69,17 @@ def in_pieces(
         if given != told.given and len(givers) > 1 and givers[0] <= at <= givers[-1]:
             continue  # unknown which of them let which constant be returned
         place = Span(line, 1, line + piece.text.count("\n") + 1, 1, path)
-        named = [dec for dec in tree if isinstance(dec, _Named)]
+        named = [dec for dec in tree if isinstance(dec, decs.NamedDec)]
         found[piece.text] = FoundInPiece(
             place=place,
-            around=around,
-            imported=tuple(imported[one.path] for one in piece.importing(path, line)),
-            given=told.given if givers and at > givers[-1] else given,
+            on=Dependencies(
+                around,
+                tuple(imported[one.path] for one in piece.importing(path, line)),
+                told.given if givers and at > givers[-1] else given,
+            ),
             module=module,
             exported=exported,
-            own={(_KINDS[type(dec)], dec.name): _span(dec) for dec in named},
+            own={(OWN[dec.declares], dec.name): dec.name_place for dec in named},
             types={dec.name: dec.span for dec in named if isinstance(dec, decs.TypeDec)},
             wrong_types=set(),
             entries=(),
@@ -93,17 +96,10 @@ def in_pieces(
     return found
 
 
-def _inner(dec: decs.Dec) -> decs.Dec:
-    return _inner(dec.dec) if isinstance(dec, decs.LocalDec) else dec
-
-
-def _span(dec: decs.ValDec | decs.TypeDec | decs.ModDec | decs.ModTypeDec) -> Span:
-    return dec.name_span if isinstance(dec, decs.ValDec) else dec.span
-
-
 def _hide(st: Checker, tree: tuple[decs.Dec, ...]) -> set[str]:
     """Bind the names of declarations to nothing, and return them."""
-    hidden = {dec.name for dec in map(_inner, tree) if isinstance(dec, _Named)}
+    alone = map(decs.without_local, tree)
+    hidden = {dec.name for dec in alone if isinstance(dec, decs.NamedDec)}
     for name in hidden:
         st.scope.bind_module(name, Module(wrong=True))
         st.scope.bind_module_type(name, Poison())
@@ -123,15 +119,9 @@ def _declare(
             open_module(st, imported[dec.path])
             continue
         one = Module()
-        match dec:
-            case decs.ValDec(name=name):
-                one.values[name] = whole.values[name]
-            case decs.TypeDec(name=name):
-                one.types[name] = whole.types[name]
-            case decs.ModDec(name=name):
-                one.modules[name] = whole.modules[name]
-            case decs.ModTypeDec(name=name):
-                one.module_types[name] = whole.module_types[name]
+        if isinstance(dec, decs.NamedDec):
+            value = getattr(whole, dec.declares)[dec.name]
+            getattr(one, dec.declares)[dec.name] = value
         st.scope.open(one)
         exported.add(one)
     module = st.scope.since(mark)
@@ -165,12 +155,12 @@ def _warned_by_piece(
 
 def _may_give(dec: decs.Dec) -> bool:
     """Test whether a declaration may let functions return constants of others."""
-    inner = _inner(dec)
+    inner = decs.without_local(dec)
     return isinstance(inner, decs.ModDec) and not inner.params
 
 
 def _has_modules(dec: decs.Dec) -> bool:
-    return isinstance(_inner(dec), decs.ModDec)
+    return isinstance(decs.without_local(dec), decs.ModDec)
 
 
 def _names_by_piece(st: Checker, path: str, cut: Cut, told: FoundInText) -> list[list[Name]]:

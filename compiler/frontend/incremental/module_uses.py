@@ -7,13 +7,13 @@ the abstract types of a module type are the same ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable
 
 from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.frontend import decs
-from compiler.frontend.check.scope.scope import Module, Scope
+from compiler.frontend.ast import all_inside
+from compiler.frontend.check.scope.scope import KINDS, Module, Scope
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.incremental.equal_results import in_same_places
 from compiler.frontend.lint.warning import Warning_
@@ -59,7 +59,7 @@ def asked(
     seen: Callable[[], Module],
 ) -> Seen:
     """Compute the answer of `seen`, and record all that it depends on."""
-    words = {part for part in _parts(exp) if isinstance(part, str)}
+    words = {part for part in all_inside(exp) if isinstance(part, str)}
     meanings = {name: meaning(st.scope, name) for name in words}
     gave, warned, st.gave, st.warned = st.gave, st.warned, set(), set()
     try:
@@ -81,8 +81,7 @@ def asked(
 
 def meaning(scope: Scope, name: str) -> tuple[object, ...]:
     """Return the meanings of a name, one per kind."""
-    tables = (scope.values, scope.types, scope.modules, scope.module_types)
-    return tuple([table.get(name) for table in tables])
+    return tuple([getattr(scope, kind).get(name) for kind in KINDS])
 
 
 def _is_same(one: object, other: object) -> bool:
@@ -92,14 +91,4 @@ def _is_same(one: object, other: object) -> bool:
 
 def has_functors(exp: decs.ModTypeExp) -> bool:
     """Test whether a module type contains a functor's type."""
-    return any(isinstance(part, decs.MTArrow) for part in _parts(exp))
-
-
-def _parts(part: object) -> Iterator[object]:
-    """Yield a part of the syntax, and all nodes and words in it."""
-    yield part
-    inner = part if isinstance(part, tuple) else ()
-    if is_dataclass(part):
-        inner = tuple(getattr(part, one.name) for one in fields(part))
-    for one in inner:
-        yield from _parts(one)
+    return any(isinstance(part, decs.MTArrow) for part in all_inside(exp))

@@ -24,7 +24,7 @@ from compiler.frontend import decs
 from compiler.frontend.check.checked_files import mentioned
 from compiler.frontend.check.modules.module_types import ModuleType
 from compiler.frontend.check.program import Checked, check_decs, check_each
-from compiler.frontend.check.scope.scope import Abbreviation, Module, Scheme, Scope, Value
+from compiler.frontend.check.scope.scope import KINDS, Abbreviation, Module, Scheme, Scope, Value
 from compiler.frontend.incremental.equal_results import (
     equal_up_to_names,
     has_places,
@@ -42,6 +42,8 @@ from compiler.frontend.lint.warning import Warning_
 from compiler.frontend.typed import EntryPoint
 
 _NameOrKey = TypeVar("_NameOrKey")
+_RECOGNISED = ("values", "types", "modules")
+"""The tables of modules whose entries stay the same objects; see `InPieces._recognise`."""
 Warned = tuple[list[Warning_], ...]
 """Unused names, certain failures, and the checker's warnings."""
 
@@ -65,16 +67,23 @@ class FoundInText:
 
 
 @dataclass(slots=True, eq=False)
-class FoundInPiece:
-    """The result of checking a piece at that place."""
+class Dependencies:
+    """What the result for a piece depends on; renewed where others have moved."""
 
-    place: Span
     around: dict[str, tuple[object, ...]]
     """The meanings of the program's names in it."""
     imported: tuple[Module, ...]
     """The declarations of the files that it imports."""
     given: frozenset[Name]
     """The constants of others that functions could return."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoundInPiece:
+    """The result of checking a piece at that place."""
+
+    place: Span
+    on: Dependencies
     module: Module
     """Its declarations."""
     exported: Module
@@ -127,6 +136,20 @@ class _Kept:
     """Constants of the piece itself that functions may return."""
 
 
+@dataclass(slots=True)
+class _Above:
+    """The pieces before this one of a text, as far as they decide about this one."""
+
+    given: frozenset[Name]
+    """Constants of others that functions may return after them."""
+    declared: set[str] = field(default_factory=set)
+    """The source names that they declare."""
+    claimed: set[Name] = field(default_factory=set)
+    """The names of their declarations."""
+    keys: set[str] = field(default_factory=set)
+    """The keys of their insides."""
+
+
 class InPieces:
     """The main program, a file, or the body of a module, with the results for its pieces."""
 
@@ -141,21 +164,13 @@ class InPieces:
         self._born: set[Name] = set()
         """All fresh names ever generated for it."""
         if before is not None:
-            declared = before.declared
-            self._last |= {("values", name): value for name, value in declared.values.items()}
-            self._last |= {("types", name): value for name, value in declared.types.items()}
-            self._last |= {("modules", name): value for name, value in declared.modules.items()}
+            for kind in _RECOGNISED:
+                declared: dict[str, object] = getattr(before.declared, kind)
+                self._last |= {(kind, name): value for name, value in declared.items()}
             self._born |= set(before.names)
-        self._claimed: set[Name] = set()
-        """Names of declarations in the pieces before this one."""
-        self._declared: set[str] = set()
-        """The source names that the pieces before this one declare."""
-        self._given: frozenset[Name] = frozenset()
-        """Constants of others that functions may return, after the pieces before this one."""
+        self.above = _Above(frozenset())
         self._kept: dict[str, _Kept] = {}
         """Insides of pieces, by the names of their modules, or by their texts."""
-        self._keys: set[str] = set()
-        """The keys of the pieces before this one."""
         self._is_applied = False
         """True in a module with parameters, whose pieces are asked for again."""
         self._told: FoundInText | None = None
@@ -169,37 +184,36 @@ class InPieces:
         """
         out, st = self._out, self._out.st
         st.scope = scope
-        st.own_types, st.wrong_types, out.own = {}, set(), {}
+        st.own_types, st.wrong_types, out.here.own = {}, set(), {}
         st.declared_later = _later(cut)
         out.errors, out.not_built = [], []
-        self._declared, self._claimed, self._given = set(), set(), given
+        self.above = _Above(given)
         return self._each(cut)
 
     def within(
         self, parts: _Parts, claimed: frozenset[Name], given: frozenset[Name]
     ) -> FoundInText:
-        """Check the body of a module; `claimed` and `given`: see `_claimed`, `_given`."""
+        """Check the body of a module; `claimed` and `given`: see `_Above`."""
         out, st = self._out, self._out.st
         outside = (st.declared_later, st.warned, st.left_first, st.gave, out.defs, out.entries)
         st.declared_later = st.declared_later | _later(parts.cut)
-        self._declared, self._claimed, self._given = set(parts.around), set(claimed), given
+        self.above = _Above(given, set(parts.around), set(claimed))
         self._is_applied = parts.is_applied
         told = self._each(parts.cut)
-        told.claims = frozenset(self._claimed - claimed)
+        told.claims = frozenset(self.above.claimed - claimed)
         (st.declared_later, st.warned, st.left_first, st.gave, out.defs, out.entries) = outside
-        out.exported = told.declared
+        out.here.exported = told.declared
         return told
 
     def _each(self, cut: Cut) -> FoundInText:
         """Check pieces one by one."""
         found: dict[str, FoundInPiece] = {}
         names: list[Name] = []
-        told = FoundInText(Module(), [], ([], [], []), self._given, names)
-        self._keys = set()
+        told = FoundInText(Module(), [], ([], [], []), self.above.given, names)
         for line, piece in cut:
-            before = known = self.found.get(piece.text)
-            if known is None or not self._is_as_before(known, piece, line):
-                known = self._anew(piece, line, before)
+            before = self.found.get(piece.text)
+            known = before and self._as_before(before, piece, line)
+            known = known or self._anew(piece, line, before)
             if known is None:
                 continue
             found[piece.text] = known
@@ -212,43 +226,43 @@ class InPieces:
         if len(self.found) > 2 * len(cut):  # an edit may be undone
             self.found = {}
         if len(self._kept) > 2 * len(cut):
-            self._kept = {key: kept for key, kept in self._kept.items() if key in self._keys}
+            self._kept = {key: kept for key, kept in self._kept.items() if key in self.above.keys}
         self.found |= found
-        told.given = self._given
+        told.given = self.above.given
         self._told = told
         return told
 
-    def _is_as_before(self, known: FoundInPiece, piece: Piece, line: int) -> bool:
-        """Test whether a piece's result still holds; if so, enter it."""
-        out, st = self._out, self._out.st
+    def _as_before(self, known: FoundInPiece, piece: Piece, line: int) -> FoundInPiece | None:
+        """Enter a piece's result, and return it as it is at that line; None: it holds no more."""
+        out, st, above = self._out, self._out.st, self.above
         if (
-            not (line == known.place.line or self._can_move(known, piece))
-            or known.own.keys() & out.own.keys()
-            or known.given != self._given
-            or known.key in self._keys
-            or not known.claims.isdisjoint(self._claimed)
-            or known.around.keys() != piece.words & self._declared
+            not (line == known.place.line or _can_move(known, piece))
+            or known.own.keys() & out.here.own.keys()
+            or known.on.given != above.given
+            or known.key in above.keys
+            or not known.claims.isdisjoint(above.claimed)
+            or known.on.around.keys() != piece.words & above.declared
             or any(body._told is not told for body, told in known.inside)
         ):
-            return False
+            return None
         imported = self._imported(piece, line)
-        around = {name: self._meaning(name) for name in known.around}
-        before, now = (*known.imported, *known.around.values()), (*imported, *around.values())
+        around = {name: self._meaning(name) for name in known.on.around}
+        before, now = (*known.on.imported, *known.on.around.values()), (*imported, *around.values())
         if before != now or not in_same_places(before, now, known.shows):
-            return False
-        known.imported, known.around = imported, around
+            return None
+        known.on.imported, known.on.around = imported, around
         if line != known.place.line:
-            self._move(known, line)
+            known = self._moved(known, line)
         st.scope.open(known.module)
-        self._declared |= names_in(known.module) | known.wrong_types
-        self._claimed |= known.claims
+        above.declared |= names_in(known.module) | known.wrong_types
+        above.claimed |= known.claims
         if known.key:
-            self._keys.add(known.key)
+            above.keys.add(known.key)
         st.wrong_types |= known.wrong_types
-        out.own |= known.own
+        out.here.own |= known.own
         st.own_types |= known.types
         self._give(known.gave)
-        return True
+        return known
 
     def _imported(self, piece: Piece, line: int) -> tuple[Module, ...]:
         out = self._out
@@ -262,19 +276,10 @@ class InPieces:
         """Let functions return constants of others from here on."""
         if names:
             self._out.st.given |= names
-            self._given |= names
+            self.above.given |= names
 
-    def _can_move(self, known: FoundInPiece, piece: Piece) -> bool:
-        """Test whether a piece's result can be moved."""
-        if known.can_move is None:
-            module = known.module
-            known.can_move = piece.body is None and not has_places(
-                [module.values, module.types, module.modules, module.module_types]
-            )
-        return known.can_move
-
-    def _move(self, known: FoundInPiece, line: int) -> None:
-        """Move a piece's result to another line."""
+    def _moved(self, known: FoundInPiece, line: int) -> FoundInPiece:
+        """Return a piece's result as it is at another line; move what the checker knows of it."""
         place, st = known.place, self._out.st
         by, first, last, path = line - place.line, place.line, place.end_line, self._path
 
@@ -282,25 +287,29 @@ class InPieces:
             is_here = first <= span.line < last and span.file == path
             return _moved(span, by) if is_here else span
 
-        known.place = _moved(place, by)
-        known.own = {name: moved(span) for name, span in known.own.items()}
-        known.types = {name: moved(span) for name, span in known.types.items()}
-        known.warned = tuple(
-            [replace(one, span=moved(one.span)) for one in kind] for kind in known.warned
-        )
-        is_exported = known.module is known.exported
-        known.module = with_spans(known.module, known.module, lambda one: moved(one.span))
-        known.exported = (
-            known.module
-            if is_exported
-            else with_spans(known.exported, known.exported, lambda one: moved(one.span))
-        )
+        def moved_module(module: Module) -> Module:
+            return with_spans(module, module, lambda one: moved(one.span))
+
         for name in known.names:
             if name in st.places:
                 st.places[name] = moved(st.places[name])
             if name in st.makers:
                 maker = st.makers[name]
                 st.makers[name] = replace(maker, span=moved(maker.span))
+        module = moved_module(known.module)
+        is_exported = known.module is known.exported
+        return replace(
+            known,
+            place=_moved(place, by),
+            own={name: moved(span) for name, span in known.own.items()},
+            types={name: moved(span) for name, span in known.types.items()},
+            warned=tuple(
+                [replace(one, span=moved(one.span)) for one in kind] for kind in known.warned
+            ),
+            module=module,
+            exported=module if is_exported else moved_module(known.exported),
+            can_move=True,
+        )
 
     def _anew(self, piece: Piece, line: int, known: FoundInPiece | None) -> FoundInPiece | None:
         """Check a piece; `known`: the latest result for its text.
@@ -309,12 +318,12 @@ class InPieces:
         """
         out, st = self._out, self._out.st
         mark, before = st.scope.mark(), len(st.serials)
-        around = {name: self._meaning(name) for name in piece.words & self._declared}
-        own, types, wrong = len(out.own), len(st.own_types), set(st.wrong_types)
+        around = {name: self._meaning(name) for name in piece.words & self.above.declared}
+        own, types, wrong = len(out.here.own), len(st.own_types), set(st.wrong_types)
         errors = len(out.errors), len(out.not_built)
-        out.defs, out.entries, out.exported = [], [], Module()
+        out.defs, out.entries, out.here.exported = [], [], Module()
         st.warned, st.left_first, st.gave = set(), set(), set()
-        imported, given = self._imported(piece, line), self._given
+        imported, given = self._imported(piece, line), self.above.given
         tree = piece.at(self._path, line)
         if not (piece.imports or self._is_applied or _applies(tree)):
             piece.tree = None
@@ -325,7 +334,7 @@ class InPieces:
         check_each(out, tree)
         out.keeper = keeper
         module = st.scope.since(mark)
-        self._declared |= names_in(module) | st.wrong_types
+        self.above.declared |= names_in(module) | st.wrong_types
         new = _behind(st.serials, before)
         self._born.update(new)
         told = keeping.told
@@ -336,11 +345,11 @@ class InPieces:
         self._give(frozenset(gave))
         if errors != (len(out.errors), len(out.not_built)):
             return None
-        if known is not None and (known.imported, known.around) == (imported, around):
+        if known is not None and (known.on.imported, known.on.around) == (imported, around):
             self._share(tree, known.module, module)
-        exported = self._recognise(module, out.exported, set(new))
+        exported = self._recognise(module, out.here.exported, set(new))
         claims = self._claims(module, bool(alone)).union(*(one.claims for one in told))
-        self._claimed |= claims
+        self.above.claimed |= claims
         place = Span(line, 1, line + piece.text.count("\n") + 1, 1, self._path)
         is_plain = all(isinstance(dec, decs.ValDec | decs.TypeDec) for dec in tree)
         can_move = not has_places([module.values, module.types]) if is_plain else None
@@ -349,12 +358,10 @@ class InPieces:
         warned = (unused, certain, list(st.warned)), *keeping.warned
         return FoundInPiece(
             place,
-            around,
-            imported,
-            given,
+            Dependencies(around, imported, given),
             module,
             exported,
-            {name: out.own[name] for name in _behind(out.own, own)},
+            {name: out.here.own[name] for name in _behind(out.here.own, own)},
             {name: st.own_types[name] for name in _behind(st.own_types, types)},
             st.wrong_types - wrong,
             tuple(out.entries),
@@ -375,9 +382,7 @@ class InPieces:
         A module type that is a piece itself stays one object, so that its users see its move.
         """
         share(before, now)
-        dec = tree[0] if len(tree) == 1 else None
-        while isinstance(dec, decs.LocalDec):
-            dec = dec.dec
+        dec = decs.without_local(tree[0]) if len(tree) == 1 else None
         if not isinstance(dec, decs.ModTypeDec) or has_functors(dec.type):
             return
         one, other = before.module_types[dec.name], now.module_types[dec.name]
@@ -385,7 +390,7 @@ class InPieces:
             out = self._out
             out.moved += 1
             one.exp, one.scope = other.exp, other.scope
-            for place in (now, out.exported, out.st.scope):
+            for place in (now, out.here.exported, out.st.scope):
                 if place.module_types.get(dec.name) is other:
                     place.module_types[dec.name] = one
 
@@ -397,9 +402,9 @@ class InPieces:
         assert isinstance(dec.body, decs.MBody)
         cut = [(line + at, one) for at, one in body]
         values = frozenset(
-            name for _, one in body for kind, name in one.declares if kind == "value"
+            name for _, one in body for kind, name in one.declares if kind == "values"
         )
-        around = frozenset(self._declared.union(param.name for param in dec.params))
+        around = frozenset(self.above.declared.union(param.name for param in dec.params))
         is_applied = self._is_applied or bool(dec.params)
         parts = _Parts(dec.span, values, set(), self._path, cut, around, is_applied)
         return replace(dec, body=replace(dec.body, decs=(parts,)))
@@ -408,7 +413,7 @@ class InPieces:
         """Return an unused key for the inside of a piece."""
         dec = _module(tree)
         key = dec.name if dec is not None else piece.text
-        while key in self._keys:
+        while key in self.above.keys:
             key += " again"
         return key
 
@@ -422,7 +427,7 @@ class InPieces:
     def keep(self, key: str, kept: _Kept) -> None:
         """Store the inside of a piece."""
         self._kept[key] = kept
-        self._keys.add(key)
+        self.above.keys.add(key)
 
     def is_of(self, path: str) -> bool:
         """Test whether it is of a text in that file."""
@@ -439,7 +444,7 @@ class InPieces:
             if isinstance(value, Scheme) and value.name in self._born
         }
         names = mentioned(Module(values, module.types, module.modules if is_new else {}))
-        return frozenset((names & self._born) - self._claimed)
+        return frozenset((names & self._born) - self.above.claimed)
 
     def _recognise(self, module: Module, exported: Module, new: set[Name]) -> Module:
         """Replace declarations by indistinguishable earlier ones.
@@ -447,7 +452,7 @@ class InPieces:
         Returns the exported part after that.
         """
         st = self._out.st
-        for kind in ("values", "types", "modules"):
+        for kind in _RECOGNISED:
             table: dict[str, Any] = getattr(module, kind)
             others: dict[str, Any] = getattr(exported, kind)
             scope: dict[str, Any] = getattr(st.scope, kind)
@@ -487,7 +492,7 @@ class InPieces:
         return value == before or bool(
             equal_up_to_names(value, before, new, same)
             and self._born.issuperset(same.values())
-            and self._claimed.isdisjoint(same.values())
+            and self.above.claimed.isdisjoint(same.values())
             and all(
                 self._is_known_alike(one, other, new, same) for one, other in list(same.items())
             )
@@ -524,7 +529,7 @@ class _Keeping:
         self._key = key
         self._before = before
         self.kept = around._kept.get(key) or _Kept()
-        self._given = around._given
+        self._given = around.above.given
         self._bodies, self._sites, self._modules = 0, 0, 0
 
     @property
@@ -538,11 +543,11 @@ class _Keeping:
         if not isinstance(parts, _Parts):
             names = len(st.serials)
             check_decs(out, declared)
-            out.exported = self._recognised(out.exported, names)
+            out.here.exported = self._recognised(out.here.exported, names)
             return
         body = self._body(parts, (st.applying, out.is_trial))
         given = self._given | st.gave
-        claimed = self._around._claimed.union(*(one.claims for one in self.told))
+        claimed = self._around.above.claimed.union(*(one.claims for one in self.told))
         told = body.within(parts, frozenset(claimed), given)
         self._given = told.given
         if not out.is_trial:
@@ -604,12 +609,9 @@ def _later(cut: Cut) -> dict[tuple[str, str], int]:
 
 def _is_same(one: Module, other: Module) -> bool:
     """Test whether two modules have the same objects under the same names."""
-    pairs: tuple[tuple[Mapping[str, object], Mapping[str, object]], ...] = (
-        (one.values, other.values),
-        (one.types, other.types),
-        (one.modules, other.modules),
-        (one.module_types, other.module_types),
-    )
+    pairs: list[tuple[Mapping[str, object], Mapping[str, object]]] = [
+        (getattr(one, kind), getattr(other, kind)) for kind in KINDS
+    ]
     return all(
         a.keys() == b.keys() and all(value is b[name] for name, value in a.items())
         for a, b in pairs
@@ -623,9 +625,7 @@ def _behind(table: dict[_NameOrKey, Any], count: int) -> tuple[_NameOrKey, ...]:
 
 def _module(tree: tuple[decs.Dec, ...]) -> decs.ModDec | None:
     """Return the module declaration that a piece is, or begins with."""
-    dec = tree[0] if tree else None
-    while isinstance(dec, decs.LocalDec):
-        dec = dec.dec
+    dec = decs.without_local(tree[0]) if tree else None
     return dec if isinstance(dec, decs.ModDec) else None
 
 
@@ -633,6 +633,13 @@ def _applies(tree: tuple[decs.Dec, ...]) -> bool:
     """Test for a module made of others, whose piece depends on changes of these."""
     dec = _module(tree)
     return dec is not None and not isinstance(dec.body, decs.MBody)
+
+
+def _can_move(known: FoundInPiece, piece: Piece) -> bool:
+    """Test whether a piece's result can be moved."""
+    if known.can_move is None:
+        return piece.body is None and not has_places([getattr(known.module, k) for k in KINDS])
+    return known.can_move
 
 
 def _moved(span: Span, by: int) -> Span:

@@ -257,9 +257,7 @@ def _broken_inside(part: str, file: str, line: int, most: tuple[int, int] | None
 
 def _is_module(tree: tuple[decs.Dec, ...]) -> bool:
     """Test whether a tree is one module with a body, perhaps with parameters."""
-    dec = tree[0] if len(tree) == 1 else None
-    while isinstance(dec, decs.LocalDec):
-        dec = dec.dec
+    dec = decs.without_local(tree[0]) if len(tree) == 1 else None
     return isinstance(dec, decs.ModDec) and isinstance(dec.body, decs.MBody)
 
 

@@ -6,8 +6,8 @@ begin with an underscore, nor top-level definitions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import field, fields
+from collections.abc import Iterable
+from dataclasses import field
 from typing import Any
 
 from compiler import codes
@@ -62,7 +62,7 @@ class _Walk:
             for name in node.mentions:
                 self.use(name)
         else:
-            for child in _children(node):
+            for child in ast.parts(node):
                 self.node(child)
 
     def use(self, name: str) -> None:
@@ -75,7 +75,7 @@ class _Walk:
 
     def within(self, pats: tuple[ast.Pat, ...], *parts: Any, quiet: tuple[str, ...] = ()) -> None:
         """Walk parts in the scope of patterns; `quiet`: names without a warning."""
-        bindings = [_Binding(*pair) for pat in pats for pair in _bound(pat)]
+        bindings = [one for pat in pats for one in _bound(pat)]
         self.bind([*bindings, *_quiet(quiet)], *parts)
 
     def bind(self, bindings: list[_Binding], *parts: Any) -> None:
@@ -113,34 +113,8 @@ def _quiet(names: Iterable[str]) -> list[_Binding]:
     return [_Binding(name, _NO_SPAN, used=True) for name in names]
 
 
-_FIELDS: dict[type, tuple[str, ...]] = {}
-
-
-def _children(node: Any) -> Iterator[Any]:
-    names = _FIELDS.get(type(node))
-    if names is None:
-        names = _FIELDS[type(node)] = tuple(
-            f.name for f in fields(node) if not f.name.endswith("span")
-        )
-    for name in names:
-        yield from _nodes(getattr(node, name))
-
-
-def _nodes(value: Any) -> Iterator[Any]:
-    if isinstance(value, ast.Node):
-        yield value
-    elif type(value) is tuple:
-        for part in value:
-            yield from _nodes(part)
-
-
-def _bound(pat: ast.Pat) -> Iterator[tuple[str, Span]]:
-    if isinstance(pat, ast.PName):
-        yield pat.name, pat.span
-        return
-    for child in _children(pat):
-        if isinstance(child, ast.Pat):
-            yield from _bound(child)
+def _bound(pat: ast.Pat) -> list[_Binding]:
+    return [_Binding(one.name, one.span) for one in ast.names_bound(pat)]
 
 
 # --- nodes that bind or mention names ------------------------------------------------------------
@@ -214,19 +188,18 @@ def _loop(walk: _Walk, e: ast.Loop) -> None:
     if e.init is not None:
         walk.node(e.init)
     else:
-        for name, _ in _bound(e.pat):
-            walk.use(name)
+        for one in ast.names_bound(e.pat):
+            walk.use(one.name)
     form = e.form
     if isinstance(form, ast.While):
         walk.within((e.pat,), e.pat, form.cond, e.body, quiet=e.sizes)
         return
     walk.node(form.bound if isinstance(form, ast.For) else form.array)
-    bindings = [_Binding(*pair) for pair in _bound(e.pat)]
-    bindings += _quiet(e.sizes)
+    bindings = [*_bound(e.pat), *_quiet(e.sizes)]
     if isinstance(form, ast.For):
         bindings.append(_Binding(form.name, form.name_span))
     else:
-        bindings += [_Binding(*pair) for pair in _bound(form.pat)]
+        bindings += _bound(form.pat)
     walk.bind(bindings, e.pat, e.body)
 
 

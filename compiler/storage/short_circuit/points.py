@@ -241,7 +241,7 @@ class Shortcut:
 
     def _is_made_up(self, block: Name) -> bool:
         """True if the loop that carries a block is compiler-generated."""
-        return self.ctx.loops.isdisjoint(self.now.tree.binder[block].stm.prov)
+        return self.ctx.source.loops.isdisjoint(self.now.tree.binder[block].stm.prov)
 
     def _renamed(self, name: Name, block: Name) -> dict[Name, ir.MemBind]:
         """Rebind all arrays that share a block with `name` to another block."""

@@ -40,8 +40,7 @@ def bind_pattern(
     `type_` is the type of the value; None: whatever the pattern says. Errors: other types, a name
     bound twice, a literal or constructor where every value must match.
     """
-    names: dict[str, Span] = {}
-    _names(pat, names)
+    pattern_names(pat)
     ctx = _PatternContext(st, anon, refutable)
     typed = _pattern(ctx, pat, type_ if type_ is not None else st.meta(pat.span))
     return Bound(typed, ctx.unique)
@@ -55,28 +54,18 @@ class _PatternContext:
     unique: bool = False
 
 
-def _names(pat: ast.Pat, names: dict[str, Span]) -> None:
-    match pat:
-        case ast.PName(span=span, name=name):
-            if name in names:
-                first = (Related(names[name], "It is bound here first."),)
-                message = f"The name `{name}` is bound twice in one pattern."
-                raise TypeError_(codes.names.BOUND_TWICE, message, span, "", first)
-            names[name] = span
-        case ast.PTuple(elems=elems) | ast.PConstr(args=elems):
-            for p in elems:
-                _names(p, names)
-        case ast.PRecord(fields=fields):
-            for _, p in fields:
-                _names(p, names)
-        case ast.PTyped(pat=inner) | ast.PAttr(pat=inner):
-            _names(inner, names)
-
-
 def pattern_names(pat: ast.Pat) -> list[str]:
-    """Return the names that a pattern binds."""
+    """Return the names that a pattern binds.
+
+    Errors: one is bound twice.
+    """
     names: dict[str, Span] = {}
-    _names(pat, names)
+    for one in ast.names_bound(pat):
+        if one.name in names:
+            first = (Related(names[one.name], "It is bound here first."),)
+            message = f"The name `{one.name}` is bound twice in one pattern."
+            raise TypeError_(codes.names.BOUND_TWICE, message, one.span, "", first)
+        names[one.name] = one.span
     return list(names)
 
 

@@ -130,18 +130,20 @@ class _Call:
     st: Checker
     span: Span
     what: str
-    count: int
     type: Type
     args: list[t.Exp | None]
-    first: ast.Exp | t.Exp
-    """The first argument as it was given."""
     given: tuple[ast.Exp | t.Exp, ...]
+    """The arguments as they were given."""
     related: Places
     sizes: dict[Name, Size] = field(default_factory=dict)
     lets: Lets = field(default_factory=list)
     delayed: list[tuple[int, ast.Exp, Type, Name]] = field(default_factory=list)
     """Functional arguments: index, syntax, expected type, and name in sizes or ""."""
     ext: list[Name] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        return len(self.given)
 
 
 def apply(
@@ -156,8 +158,7 @@ def apply(
 
     Errors: `TypeError_` for arguments of wrong types and for too many of them.
     """
-    first = args[0] if args else fn
-    call = _Call(st, span, what, len(args), fn.type, [None] * len(args), first, args, related)
+    call = _Call(st, span, what, fn.type, [None] * len(args), args, related)
     for i, arg in enumerate(args):
         _argument(call, i, arg)
     _flush(call)
@@ -318,7 +319,7 @@ def _arrow(call: _Call, i: int, span: Span) -> Arrow:
             codes.types.NOT_A_FUNCTION,
             f"Only functions can be applied, but {call.what} is {describe(type_)}.",
             call.span,
-            applied_value(type_, call.first, call.what),
+            applied_value(type_, call.given[0], call.what),
         )
     raise TypeError_(
         codes.types.ARGUMENTS,

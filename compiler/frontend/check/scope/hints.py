@@ -128,7 +128,7 @@ _DEFINED = {
 
 def unknown_value(st: Checker, name: str, span: Span) -> str:
     """Suggest a meaning for an unknown value."""
-    later = st.declared_later.get(("value", name))
+    later = st.declared_later.get(("values", name))
     if later is not None:
         return _defined_later(name, later, span)
     if name in NUMBERS and name in st.scope.modules:
@@ -154,7 +154,7 @@ def unknown_value(st: Checker, name: str, span: Span) -> str:
 
 def unknown_type(st: Checker, name: str, known: list[str], span: Span) -> str:
     """Suggest a meaning for an unknown type."""
-    later = st.declared_later.get(("type", name))
+    later = st.declared_later.get(("types", name))
     if later is not None and later <= span.line:
         return (
             f"`{name}` is not defined before this, and a type cannot contain itself. "
@@ -203,7 +203,7 @@ def one_by_one(pattern: ast.Pat, wanted: Arrow) -> str:
 
 def unknown_module(st: Checker, path: str, span: Span) -> str:
     """Suggest a meaning for an unknown module."""
-    later = st.declared_later.get(("module", path))
+    later = st.declared_later.get(("modules", path))
     if later is not None:
         return _defined_later(path, later, span)
     if path in _LIBRARIES:
@@ -231,7 +231,7 @@ def unknown_member(prim: str, name: str) -> str:
 
 def unknown_size(st: Checker, name: str, span: Span) -> str:
     """Suggest how to bring a size into scope."""
-    later = st.declared_later.get(("value", name))
+    later = st.declared_later.get(("values", name))
     if later is not None:
         return _defined_later(name, later, span)
     near = did_you_mean(name, st.scope.values) if len(name) > 1 else ""

@@ -121,6 +121,12 @@ ACCUMULATOR = Abbreviation(
 """The type `acc`."""
 
 
+KINDS = ("values", "types", "modules", "module_types")
+"""The tables of a scope and of a module, in the order in which names are bound."""
+_RIVALS = {"values": "modules", "modules": "values"}
+"""The tables that share a namespace: a name is in one of them."""
+
+
 @dataclass(slots=True)
 class Module:
     """Names reached by `m.x`."""
@@ -141,14 +147,11 @@ class Module:
 
     def add(self, other: Module) -> None:
         """Take over all names of another module."""
-        for name in other.values:
-            self.modules.pop(name, None)
-        for name in other.modules:
-            self.values.pop(name, None)
-        self.values.update(other.values)
-        self.types.update(other.types)
-        self.modules.update(other.modules)
-        self.module_types.update(other.module_types)
+        for kind, rival in _RIVALS.items():
+            for name in getattr(other, kind):
+                getattr(self, rival).pop(name, None)
+        for kind in KINDS:
+            getattr(self, kind).update(getattr(other, kind))
 
 
 class Scope:
@@ -166,10 +169,8 @@ class Scope:
     def copy(self) -> Scope:
         """Return an independent scope with the same names."""
         new = Scope()
-        new.values = dict(self.values)
-        new.types = dict(self.types)
-        new.modules = dict(self.modules)
-        new.module_types = dict(self.module_types)
+        for kind in KINDS:
+            setattr(new, kind, dict(getattr(self, kind)))
         return new
 
     def since(self, mark: int) -> Module:
@@ -204,33 +205,32 @@ class Scope:
         if name in self.modules:
             self._trail.append(("modules", name, self.modules.pop(name)))
 
+    def enter(self, kind: str, name: str, value: object) -> None:
+        """Bind a name in the table `kind`."""
+        table: dict[str, object] = getattr(self, kind)
+        self._trail.append((kind, name, table.get(name)))
+        table[name] = value
+        rival = _RIVALS.get(kind)
+        if rival is not None and name in (others := getattr(self, rival)):
+            self._trail.append((rival, name, others.pop(name)))
+
     def bind_type(self, name: str, abbreviation: Abbreviation) -> None:
         """Bind a type name."""
-        self._trail.append(("types", name, self.types.get(name)))
-        self.types[name] = abbreviation
+        self.enter("types", name, abbreviation)
 
     def bind_module(self, name: str, module: Module) -> None:
         """Bind a module."""
-        self._trail.append(("modules", name, self.modules.get(name)))
-        self.modules[name] = module
-        if name in self.values:
-            self._trail.append(("values", name, self.values.pop(name)))
+        self.enter("modules", name, module)
 
     def bind_module_type(self, name: str, module_type: object) -> None:
         """Bind a module type."""
-        self._trail.append(("module_types", name, self.module_types.get(name)))
-        self.module_types[name] = module_type
+        self.enter("module_types", name, module_type)
 
     def open(self, module: Module) -> None:
         """Bind all names of a module."""
-        for name, value in module.values.items():
-            self.bind(name, value)
-        for name, abbreviation in module.types.items():
-            self.bind_type(name, abbreviation)
-        for name, inner in module.modules.items():
-            self.bind_module(name, inner)
-        for name, module_type in module.module_types.items():
-            self.bind_module_type(name, module_type)
+        for kind in KINDS:
+            for name, value in getattr(module, kind).items():
+                self.enter(kind, name, value)
 
     def module(self, path: ast.QualName) -> Module | None:
         """Resolve the module path `a.b.c`."""

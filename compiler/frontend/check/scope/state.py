@@ -95,7 +95,7 @@ class Checker:
     kept: set[Name] = field(default_factory=set)
     """Parameters of loops whose types are written without `*`."""
     declared_later: dict[tuple[str, str], int] = field(default_factory=dict)
-    """Lines of later declarations, by kind (`value`, `type`, `module`) and name."""
+    """Lines of later declarations, by table of a module and name."""
     left_first: set[Span] = field(default_factory=set)
     """Applications, such as `f <| x`, whose function stands before its last argument."""
     given: set[Name] = field(default_factory=set)

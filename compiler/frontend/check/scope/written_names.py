@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any, cast
-
-from compiler.frontend import ast
+from compiler.frontend.ast import all_inside
 
 
 class Spoken:
@@ -21,23 +18,8 @@ class Spoken:
     def unlike(self, base: str) -> str:
         """Append primes to `base` until it differs from all names so far, and record it."""
         if self._names is None:
-            self._names = _words(self._nodes)
+            self._names = {part for part in all_inside(self._nodes) if isinstance(part, str)}
         while base in self._names:
             base += "'"
         self._names.add(base)
         return base
-
-
-def _words(nodes: tuple[object, ...]) -> set[str]:
-    """Return all strings in nodes: names of variables, of fields, and others."""
-    found: set[str] = set()
-    todo = list(nodes)
-    while todo:
-        node = todo.pop()
-        if isinstance(node, str):
-            found.add(node)
-        elif isinstance(node, tuple):
-            todo.extend(cast("tuple[object, ...]", node))
-        elif isinstance(node, ast.Node):
-            todo.extend(getattr(node, f.name) for f in fields(cast(Any, node)))
-    return found
