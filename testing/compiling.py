@@ -118,12 +118,11 @@ def _branched(ctx: Ctx, options: Options) -> Ctx:
         options=options,
         names=ctx.names.fork_at(ctx.names.mark()),
         fuel=fuel,
-        remarks=[*ctx.remarks],
         fates=[*ctx.fates],
         records=dict(ctx.records),
         proved={stage: [*proofs] for stage, proofs in ctx.proved.items()},
-        loops={*ctx.loops},
-        _seen={*ctx._seen},
+        source=replace(ctx.source, loops={*ctx.source.loops}),
+        _remarks=dict(ctx._remarks),
     )
 
 
