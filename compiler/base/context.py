@@ -73,7 +73,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class SourceMarks:
-    """What the source says of its expressions, by their spans; filled while it is read."""
+    """Notes of the source about its expressions, by their spans; filled while it is read."""
 
     attributes: dict[Span, frozenset[str]] = field(default_factory=dict)
     """Attributes `#[..]`, single words."""

@@ -88,7 +88,7 @@ class Type:
 
     @property
     def head(self) -> object:
-        """What sets it apart from types of its class with the same parts, but for sizes."""
+        """Its difference to types of its class with the same parts, but for sizes."""
         return None
 
     @property

@@ -68,7 +68,7 @@ class FoundInText:
 
 @dataclass(slots=True, eq=False)
 class Dependencies:
-    """What the result for a piece depends on; renewed where others have moved."""
+    """The grounds of the result for a piece; renewed where others have moved."""
 
     around: dict[str, tuple[object, ...]]
     """The meanings of the program's names in it."""
