@@ -230,6 +230,12 @@ TASKS = {
         lambda torch, x: torch.sort(x.view(torch.int32)),
         np.sort,
     ),
+    "sort 4e6 u32": Task(
+        "entry main [n] (xs: [n]u32): [n]u32 = radix_sort u32.num_bits u32.get_bit xs",
+        "[4000000]u32",
+        lambda torch, x: torch.sort(x.view(torch.int32)),
+        np.sort,
+    ),
     "attention 8x1024x64 f32": Task(
         ATTENTION,
         "[8][1024][64]f32 [8][1024][64]f32 [8][1024][64]f32",

@@ -36,7 +36,8 @@ PRIMS = "i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64 bool".split()
 FUNCTIONS = (
     "map map1 map2 map3 map4 map5 reduce reduce_comm scan scatter reduce_by_index filter partition "
     "iota replicate zip zip3 zip4 zip5 unzip unzip3 unzip4 unzip5 transpose flatten unflatten "
-    "reverse rotate concat take drop head last tabulate tabulate_2d length copy"
+    "reverse rotate concat take drop head last tabulate tabulate_2d length copy radix_sort "
+    "radix_sort_int radix_sort_float"
 ).split()
 IR_WORDS = (
     "alloc apply asking assert atomic await barrier bins block blocks body by call comm concat "

@@ -209,7 +209,7 @@ MISTAKES = [
     ("def f (x: Int) = x", "`i32` and `i64`"),
     ("def f (x: array i32) = x", "`[]i32`"),
     ("def f (x: i32) = x == nil", "`#some i32 | #none`"),
-    ("def f (xs: []i32) = sort xs", "github.com/diku-dk/sorts"),
+    ("def f (xs: []i32) = sort xs", "`radix_sort_int i32.num_bits i32.get_bit xs`"),
     ("def f (x: f32) = i32 x", "`i32.i64 x`"),
     ("def f (x: i32) = x mod 2", "`a % b`"),
     ("def f (x: i32) = x == null", "`#some i32 | #none`"),

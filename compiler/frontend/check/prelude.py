@@ -43,7 +43,16 @@ from compiler.frontend.intrinsics import INTRINSICS, PUBLIC
 from compiler.frontend.parser import parse
 
 FOLDER = Path(__file__).parent.parent / "prelude"
-FILES = ("functions", "zips", "operators", "arrays", "lmads", "accumulators", "derivatives")
+FILES = (
+    "functions",
+    "zips",
+    "operators",
+    "arrays",
+    "lmads",
+    "accumulators",
+    "derivatives",
+    "sorting",
+)
 
 
 class PreludeNames(NameSource):
@@ -68,6 +77,8 @@ class Prelude:
     module_types: dict[str, object] = field(default_factory=dict)
     defs: dict[Name, t.Def] = field(default_factory=dict)
     uses: dict[Name, tuple[Name, ...]] = field(default_factory=dict)
+    hidden: set[str] = field(default_factory=set)
+    """Names of definitions with `local`, which only the prelude sees."""
 
     def scope(self) -> Scope:
         """Return a new scope with the prelude's names."""
@@ -140,7 +151,7 @@ def build() -> Prelude:
     out = Checked(st)
     for name in FILES:
         _check_file(prelude, out, name)
-    prelude.values = dict(st.scope.values)
+    prelude.values = {n: v for n, v in st.scope.values.items() if n not in prelude.hidden}
     for prim in NUMBERS:
         _check_members(prelude, out, prim, modules)
     public = Module({name: intrinsics.values[name] for name in PUBLIC}, {"acc": ACCUMULATOR})
@@ -162,6 +173,8 @@ def _check_file(prelude: Prelude, out: Checked, name: str) -> None:
     program = parse((FOLDER / f"{name}.fut").read_text(), file)
     for dec in program.decs:
         before = len(out.defs)
+        if isinstance(dec, decs.LocalDec) and isinstance(dec.dec, decs.ValDec):
+            prelude.hidden.add(dec.dec.name)
         out.st.used.clear()
         out.here.own.clear()
         check_decs(out, (dec,))

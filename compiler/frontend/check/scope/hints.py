@@ -70,7 +70,7 @@ _VALUES = {
     "None": MISSING,
     "Nothing": MISSING,
     "undefined": "For an expression that you write later, put the hole `???`.",
-    "sort": "Sorting is in the package github.com/diku-dk/sorts; import a file of it.",
+    "sort": "Sort by bits: `radix_sort_int i32.num_bits i32.get_bit xs`.",
     "mod": "Write the remainder of a division as `a % b`.",
     "xor": "Write bitwise exclusive or as `a ^ b`.",
     "fst": _PART,
