@@ -18,9 +18,8 @@ from compiler.base.context import Options
 from compiler.base.errors import CompileError
 from compiler.base.stack import with_deep_stack
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.imp.parts import host_stms
+from compiler.codegen.imp.parts import host_stms, statements
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.walk import statements
 from compiler.driver.disk import read_program
 from compiler.driver.pipeline import Compilation
 from compiler.ir.nodes import ONE

@@ -13,7 +13,7 @@ from dataclasses import replace
 from compiler.base.names import Name
 from compiler.codegen.imp.nodes import Alloc, Assign, Call, Declare, For, Free, If, Stm, Stms, While
 from compiler.codegen.imp.parts import StmParts
-from compiler.ir.nodes import Mem, Operand
+from compiler.ir.nodes import Mem
 
 
 def insert_frees(stms: Stms, live: set[Name], given: Iterable[Name] = ()) -> Stms:
@@ -81,14 +81,5 @@ class _Blocks(StmParts):
     def frees(self, name: Name, node: object) -> None:
         self.names.add(name)
 
-    def holder(self, name: Name, node: Declare) -> None:
-        if isinstance(node.type, Mem):
-            self.names.add(name)
-
-    def assigns(self, name: Name, node: object) -> None:
-        if isinstance(node, Assign) and isinstance(node.value, str):
-            self.names.add(name)
-
-    def operand(self, value: Operand | None, node: object) -> None:
-        if isinstance(value, str):
-            self.names.add(value)
+    def alias(self, name: Name, node: object) -> None:
+        self.names.update((name, node.name) if isinstance(node, Assign) else (name,))

@@ -11,7 +11,8 @@ from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.codegen.imp.nodes import Assign, Cell, Declare, Fold, Kernel
 from compiler.codegen.imp.parts import StmParts
-from compiler.ir.nodes import SE, Bin, Lit, Mem, Operand, Var
+from compiler.codegen.kernels import nodes as k
+from compiler.ir.nodes import SE, Bin, Lit, Var
 from compiler.ir.walk import se_parts
 
 
@@ -50,22 +51,19 @@ class FreeNames(StmParts):
         """Record a block with its element type."""
         self.blocks.setdefault(name, prim)
 
-    def holder(self, name: Name, node: Declare) -> None:
-        """Record a variable for blocks."""
-        if isinstance(node.type, Mem):
-            self.blocks.setdefault(name, node.type.prim)
+    def alias(self, name: Name, node: Any) -> None:
+        """Record an assigned or passed block; it has the type of its variable."""
+        known: Prim = "i64"
+        if isinstance(node, Declare):
+            known = node.type.prim
+        elif isinstance(node, Assign):
+            known = self.blocks.get(node.name, known)
+        self.blocks.setdefault(name, known)
 
-    def operand(self, value: Operand | None, node: Any) -> None:
-        """Visit an assigned or passed operand; a block has the type of its variable."""
-        if isinstance(value, str):
-            known: Prim = "i64"
-            if isinstance(node, Declare):
-                known = node.type.prim
-            elif isinstance(node, Assign):
-                known = self.blocks.get(node.name, known)
-            self.blocks.setdefault(value, known)
-        else:
-            super().operand(value, node)
+    def launched(self, kernel: k.Kernel, node: k.Launch) -> None:
+        """Record a kernel's parameters."""
+        for one in kernel.params:
+            (self.blocks if one.block else self.scalars).setdefault(one.name, one.prim)
 
     def lmad(self, lmad: Lmad[Poly], node: object = None) -> None:
         """Visit the variables of an LMAD, in a deterministic order."""

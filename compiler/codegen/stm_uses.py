@@ -1,44 +1,104 @@
-"""Uses and definitions of a single statement of IMP or of a kernel.
+"""Uses and definitions of statements of IMP and of kernels.
 
 The declared parts of nodes determine them, so that optimisations need no case per class.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.imp.parts import StmParts
+from compiler.codegen.imp.parts import StmParts, statements
 from compiler.codegen.kernels import nodes as k
-from compiler.ir.nodes import SE, Operand
+from compiler.ir.nodes import SE
 from compiler.ir.walk import se_uses
 
 
-class StmUses(StmParts):
-    """The `expressions` of a statement, the statements `inside`, and names in order.
+class BlockUses(StmParts):
+    """The blocks that statements read and write, nested ones included, in order.
+
+    Blocks accessed atomically or under a lock, where threads see each other's writes, are in
+    `together` as well; those that a variable is given are `aliased`. A launch may write all blocks
+    that it is given.
+    """
+
+    def __init__(self, stms: imp.Stms = ()) -> None:
+        self.read: dict[Name, None] = {}
+        self.written: dict[Name, None] = {}
+        self.together: dict[Name, None] = {}
+        self.aliased: dict[Name, None] = {}
+        self.stms(stms)
+
+    def reads(self, name: Name, node: object) -> None:
+        """Record a read of a block."""
+        self.read[name] = None
+
+    def writes(self, name: Name, node: object) -> None:
+        """Record a write."""
+        self.written[name] = None
+
+    def updates(self, name: Name, node: object) -> None:
+        """Record an atomic update."""
+        self.read[name] = self.written[name] = self.together[name] = None
+
+    def lock(self, name: Name, node: object) -> None:
+        """Record a block of locks."""
+        self.updates(name, node)
+
+    def flag(self, name: Name, node: object) -> None:
+        """Record a block of flags or ticket counters, which other threads set as well."""
+        self.updates(name, node)
+
+    def awaits(self, name: Name, node: object) -> None:
+        """Record a block of flags that others set."""
+        self.read[name] = self.together[name] = None
+
+    def launched(self, kernel: k.Kernel, node: object) -> None:
+        """Record the blocks that a launch is given."""
+        self.written.update(dict.fromkeys(p.name for p in kernel.params if p.block))
+
+    def alias(self, name: Name, node: object) -> None:
+        """Record a block that is passed to a call, which reads it, or to a variable."""
+        (self.read if isinstance(node, imp.Call) else self.aliased)[name] = None
+
+    def into(self, into: Iterable[imp.Cell | Name], node: imp.Fold) -> None:
+        """Record the destinations of results."""
+        for place in into:
+            if isinstance(place, imp.Cell):
+                self.written[place.block] = None
+
+    def dests(self, dests: Iterable[tuple[Name, Lmad[Poly]]], node: imp.Histogram) -> None:
+        """Record the destinations of bins, which are updated atomically."""
+        for block, _ in dests:
+            self.updates(block, node)
+
+
+class StmUses(BlockUses):
+    """The `expressions` of one statement, the statements `inside`, and names in order.
 
     Names are the scalars read, the blocks read and written, the names `bound`, and those of them
-    that are variables with an earlier value (`assigned`). Blocks accessed atomically or under a
-    lock, where threads see each other's writes, are in `together` as well.
+    that are variables with an earlier value (`assigned`).
     """
 
     def __init__(self, node: object) -> None:
         self.expressions: list[SE] = []
         self.inside: list[imp.Stm] = []
         self.scalars: dict[Name, None] = {}
-        self.read: dict[Name, None] = {}
-        self.written: dict[Name, None] = {}
         self.bound: dict[Name, None] = {}
         self.assigned: dict[Name, None] = {}
-        self.together: dict[Name, None] = {}
+        super().__init__()
         self.visit(node)
 
     def stms(self, stms: imp.Stms, node: object = None) -> None:
         """Collect statements inside; their uses are not this statement's."""
         self.inside += stms
+
+    def launched(self, kernel: k.Kernel, node: object) -> None:
+        """Leave out a kernel, whose statements are not this one's."""
 
     def node(self, part: object, node: object) -> None:
         """Visit what an operator evaluates outside its body; a kernel's work is excluded."""
@@ -64,13 +124,6 @@ class StmUses(StmParts):
         """Record a definition."""
         self.bound[name] = None
 
-    def operand(self, value: Operand | None, node: object) -> None:
-        """Record a scalar, or a block passed to a call; aliasing a block is no use."""
-        if isinstance(value, str) and isinstance(node, imp.Call):
-            self.read[value] = None
-        else:
-            super().operand(value, node)
-
     def assigns(self, name: Name, node: object) -> None:
         """Record an assignment."""
         self.bound[name] = self.assigned[name] = None
@@ -79,37 +132,28 @@ class StmUses(StmParts):
         """Record the variables of an LMAD."""
         self.scalars.update(dict.fromkeys(sorted(lmad.names())))
 
-    def reads(self, name: Name, node: object) -> None:
-        """Record a read of a block."""
-        self.read[name] = None
-
-    def writes(self, name: Name, node: object) -> None:
-        """Record a write; an atomic update reads as well."""
-        self.written[name] = None
-        if isinstance(node, k.Atomic | k.Exchange):
-            self.read[name] = self.together[name] = None
-
-    def lock(self, name: Name, node: object) -> None:
-        """Record a block of locks."""
-        self.read[name] = self.written[name] = self.together[name] = None
-
-    def flag(self, name: Name, node: object) -> None:
-        """Record a block of flags or ticket counters, which other threads set."""
-        self.read[name] = self.together[name] = None
-        if not isinstance(node, k.Await):
-            self.written[name] = None
-
     def into(self, into: Iterable[imp.Cell | Name], node: imp.Fold) -> None:
         """Record the destinations of results."""
+        super().into(into, node)
         for place in into:
             if isinstance(place, imp.Cell):
-                self.written[place.block] = None
                 self.se(place.at)
             else:
                 self.bound[place] = None
 
     def dests(self, dests: Iterable[tuple[Name, Lmad[Poly]]], node: imp.Histogram) -> None:
-        """Record the destinations of bins, which are updated atomically."""
-        for block, lmad in dests:
-            self.read[block] = self.written[block] = self.together[block] = None
+        """Record the destinations of bins."""
+        super().dests(dests, node)
+        for _, lmad in dests:
             self.lmad(lmad)
+
+
+def count_names(stms: imp.Stms) -> tuple[Counter[Name], Counter[Name]]:
+    """Count the occurrences of scalars in expressions, and the definitions of names."""
+    uses, bound = Counter[Name](), Counter[Name]()
+    for stm in statements(stms):
+        own = StmUses(stm)
+        bound.update(own.bound.keys())
+        for se in own.expressions:
+            se_uses(se, lambda name: uses.update((name,)))
+    return uses, bound

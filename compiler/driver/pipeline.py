@@ -29,13 +29,13 @@ from compiler.base.spans import EXPRESSION
 from compiler.base.target import AskedTarget
 from compiler.base.text import Text
 from compiler.codegen.imp.nodes import Kernel
+from compiler.codegen.imp.parts import statements
 from compiler.codegen.imp.printer import show as show_imp
 from compiler.codegen.imp.verify import verify as verify_imp
 from compiler.codegen.kernels.lower import KERNELS
 from compiler.codegen.kernels.nodes import Launch
 from compiler.codegen.kernels.printer import show as show_kernels
 from compiler.codegen.kernels.verify import verify as verify_kernels
-from compiler.codegen.kernels.walk import statements
 from compiler.codegen.to_imp import to_imp
 from compiler.derive.stage import DERIVE, has_derivatives
 from compiler.driver import edited

@@ -11,8 +11,8 @@ from compiler.base.prim import BYTES, Prim
 from compiler.base.remarks import Remark
 from compiler.base.text import Text
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import statements
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.walk import statements
 from compiler.explain import predicted_times
 from compiler.explain.lane_strides import Apart, Places, apart, shown, spelt, underlined
 from compiler.explain.predictions import Prediction, kernels_of

@@ -18,9 +18,8 @@ from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.nodes import Stms
-from compiler.codegen.imp.parts import bodies
+from compiler.codegen.imp.parts import bodies, statements
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.walk import statements
 from compiler.codegen.stm_uses import StmUses
 from compiler.ir import nodes as ir
 from compiler.ir.walk import se_parts
@@ -238,17 +237,18 @@ class _Counter:
                 for name, _ in dims:
                     self.fresh(name, self.differs[number])
             case _:
-                for one in StmUses(stm).expressions:
+                uses = StmUses(stm)
+                for one in uses.expressions:
                     self.value(one)
                 if isinstance(stm, imp.Apply):
                     self.total += _CALL
                 elif isinstance(stm, k.Shuffle | k.Barrier):
                     self.total += _of(whole=2)
-                for name in _written(stm):
+                if isinstance(stm, imp.For | k.Stride | imp.While):
+                    self.loop(stm)
+                    return
+                for name in uses.bound:
                     self.fresh(name, self.everywhere())
-        if isinstance(stm, imp.For | k.Stride | imp.While):
-            self.loop(stm)
-            return
         self.found[id(stm)] = self.total
         for body in bodies(stm):
             self.stms(body)
@@ -285,16 +285,6 @@ def taken(kernel: k.Kernel) -> dict[int, Instructions]:
     counter = _Counter()
     counter.stms(kernel.body)
     return counter.found
-
-
-def _written(stm: imp.Stm) -> tuple[Name, ...]:
-    """Return the variables that a statement sets to values unknown here."""
-    match stm:
-        case imp.Assign() | imp.Declare() | k.Shuffle() | k.Ticket() | k.Await() | k.Exchange():
-            return (stm.name,)
-        case imp.Apply():
-            return stm.names
-    return ()
 
 
 def _terms(se: ir.SE) -> Iterator[ir.SE]:

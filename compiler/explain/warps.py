@@ -22,10 +22,9 @@ from compiler.base.names import Name
 from compiler.base.prim import BYTES, Prim
 from compiler.base.text import Text
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.imp.parts import bodies
+from compiler.codegen.imp.parts import bodies, statements
 from compiler.codegen.index import add
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.walk import statements
 from compiler.explain.instructions import Instructions
 from compiler.explain.warp_work import FirstCache, Mask, Numbers, Spent
 from compiler.ir import nodes as ir

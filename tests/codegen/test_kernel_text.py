@@ -12,11 +12,11 @@ from compiler.base.errors import SyntaxError_
 from compiler.base.text import plain
 from compiler.codegen.imp.nodes import Stm
 from compiler.codegen.imp.parser import ImpParser
+from compiler.codegen.imp.parts import statements
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels import printer
 from compiler.codegen.kernels.parser import KernelParser, parse
 from compiler.codegen.kernels.verify import verify
-from compiler.codegen.kernels.walk import statements
 from compiler.driver.pipeline import Compilation, Options
 from compiler.driver.targets import target_named
 from testing import kernel_interp, kernels

@@ -23,11 +23,12 @@ from compiler.codegen.imp.nodes import (
     Store,
     While,
 )
+from compiler.codegen.imp.parts import statements
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.folds import FIRST
 from compiler.codegen.kernels.lower import lower
 from compiler.codegen.kernels.verify import WARP_NUMBER, verify
-from compiler.codegen.kernels.walk import shared_bytes, statements
+from compiler.codegen.kernels.walk import shared_bytes
 from compiler.driver.targets import target_named
 from compiler.ir.nodes import ONE, SE, ZERO, Bin, Lit, Mem, Scalar, Var
 from tests.codegen.helpers import compiled

@@ -11,14 +11,16 @@ from compiler.codegen.c.stms import Statements
 from compiler.codegen.cuda.kernels import DeviceCode
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.nodes import IMP, Stm
-from compiler.codegen.imp.parts import StmParts, names
+from compiler.codegen.imp.parts import StmParts, names, statements
 from compiler.codegen.imp.verify import ImpChecker
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.host import Host
 from compiler.codegen.kernels.nodes import KERNELS
 from compiler.codegen.kernels.verify import KernelChecker
+from compiler.codegen.kernels.walk import free_names
+from compiler.codegen.stm_uses import BlockUses, StmUses, count_names
 from compiler.dialect.visiting import NodeRules
-from compiler.ir.nodes import SE, Scalar, Var
+from compiler.ir.nodes import ONE, SE, ZERO, Scalar, Var
 from compiler.ir.walk import se_uses
 from compiler.runtime.imp_interp import PythonText
 
@@ -104,6 +106,47 @@ def test_names_are_gathered_by_what_is_done_with_them() -> None:
     stms = tuple(stm for stm in INSIDE if not type(stm).__module__.endswith("kernels.nodes"))
     assert names(stms, "writes") == {"ys", "dest"}
     assert names(stms, "reads") == {"xs", "source"}
+
+
+UPDATES: imp.Stms = (
+    k.Atomic("+", "i64", "sums", number("at"), ONE),
+    k.Exchange("old", "i64", "cells", number("at"), (imp.Load("y", "i64", "ys", ZERO),)),
+    k.Await("flag", "set", ZERO),
+    k.Publish("set", ZERO, ONE),
+    imp.Assign("held", "other"),
+    imp.Call((), "f", ("given",)),
+)
+
+
+def test_blocks_are_read_and_written_as_their_statements_say() -> None:
+    uses = BlockUses((*INSIDE, *UPDATES, STMS[-1]))
+    assert " ".join(uses.read) == "xs source locks flags sums cells ys set given bins"
+    assert " ".join(uses.written) == "ys dest locks flags sums cells set bins"
+    assert " ".join(uses.together) == "locks flags sums cells set bins"
+    assert [*uses.aliased] == ["other"]
+
+
+@pytest.mark.parametrize("stms", [INSIDE, (STMS[0], STMS[2]), UPDATES])
+def test_blocks_of_a_list_are_those_of_its_statements(stms: imp.Stms) -> None:
+    each = [StmUses(stm) for stm in statements(stms)]
+    every = BlockUses(stms)
+    assert every.read.keys() == {name for one in each for name in one.read}
+    assert every.written.keys() == {name for one in each for name in one.written}
+    assert every.together.keys() == {name for one in each for name in one.together}
+
+
+def test_a_launch_uses_what_it_is_given() -> None:
+    given = (k.Param("n", "i64", False), k.Param("xs", "f32", True))
+    launch = k.Launch(k.Kernel("fill", given, ()), "points", number("n"))
+    assert [*BlockUses((launch,)).written] == ["xs"]
+    assert free_names((launch,)).blocks == {"xs": "f32"}
+    assert [*StmUses(launch).written] == []
+
+
+def test_names_are_counted_in_nested_statements() -> None:
+    uses, bound = count_names((*STMS, imp.Define("r", "i64", number("r"))))
+    assert uses["r"] == 2
+    assert (bound["r"], bound["x"], bound["none"]) == (1, 1, 0)
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,12 @@ from compiler.base.remarks import Applied, Missed
 from compiler.base.text import plain
 from compiler.codegen.cuda.runtime import THREADS, threads_for
 from compiler.codegen.imp.nodes import Define, For, ImpFun, ImpProg, Load, Stm
+from compiler.codegen.imp.parts import statements
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.block_sizes import busy_threads
 from compiler.codegen.kernels.repeats import block_rotation, given_numbers
 from compiler.codegen.kernels.resident import resident
-from compiler.codegen.kernels.walk import params, statements
+from compiler.codegen.kernels.walk import params
 from compiler.explain.accesses import report
 from compiler.explain.predictions import predict
 from compiler.ir.nodes import ONE, SE, ZERO, Bin, Lit, Var

@@ -12,12 +12,11 @@ import pytest
 
 from compiler.base.text import plain
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.imp.parts import map_bodies
+from compiler.codegen.imp.parts import map_bodies, statements
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.parser import parse
 from compiler.codegen.kernels.printer import show
 from compiler.codegen.kernels.verify import verify
-from compiler.codegen.kernels.walk import statements
 from compiler.driver.pipeline import Compilation, Options
 from compiler.driver.targets import target_named
 from compiler.explain.accesses import report

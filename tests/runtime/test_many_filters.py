@@ -9,8 +9,9 @@ import pytest
 
 from compiler.base.target import TILE_BYTES, TILE_THREADS
 from compiler.base.text import plain
+from compiler.codegen.imp.parts import statements
 from compiler.codegen.kernels.nodes import Launch
-from compiler.codegen.kernels.walk import shared_bytes, statements
+from compiler.codegen.kernels.walk import shared_bytes
 from compiler.driver.pipeline import Compilation
 from compiler.driver.targets import BACK_ENDS, target_named
 from compiler.runtime.observer.records import observe

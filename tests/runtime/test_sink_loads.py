@@ -12,10 +12,11 @@ from compiler.base.context import Ctx
 from compiler.base.names import NameSource
 from compiler.base.text import plain
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import statements
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.sink_loads import sink_loads
 from compiler.codegen.kernels.verify import verify
-from compiler.codegen.kernels.walk import params, statements
+from compiler.codegen.kernels.walk import params
 from compiler.driver.pipeline import Compilation, Options
 from compiler.driver.targets import target_named
 from compiler.ir.nodes import ONE, ZERO, Bin, Lit, Mem, Scalar, Select, Var

@@ -12,9 +12,9 @@ import pytest
 from compiler.base.remarks import Applied
 from compiler.base.text import plain
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import statements
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.tiles import tiling
-from compiler.codegen.kernels.walk import statements
 from compiler.driver.pipeline import Compilation
 from compiler.driver.targets import target_named
 from compiler.explain.accesses import report

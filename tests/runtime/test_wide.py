@@ -11,8 +11,8 @@ import pytest
 
 from compiler.base.dtypes import DTYPE
 from compiler.base.text import plain
+from compiler.codegen.imp.parts import statements
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.walk import statements
 from compiler.codegen.kernels.wide import MANY
 from compiler.driver.pipeline import Compilation
 from compiler.explain.accesses import report

@@ -12,11 +12,12 @@ from compiler.codegen.c.types import C_TYPE, c_name
 from compiler.codegen.cuda.runtime import AT_LAUNCH
 from compiler.codegen.cuda.scalar import ENUM, NOBODY, SUM, CudaScalars
 from compiler.codegen.imp.nodes import Alloc, Assert, Define, For, Load, Store
+from compiler.codegen.imp.parts import statements
 from compiler.codegen.index import product
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.narrow import Narrowing, is_of_tile
 from compiler.codegen.kernels.threads import POINT
-from compiler.codegen.kernels.walk import launch_sized, statements
+from compiler.codegen.kernels.walk import launch_sized
 from compiler.ir.nodes import SE, ZERO, Bin, Lit, Var
 from compiler.ir.sizes import prim_of
 

@@ -19,6 +19,7 @@ from compiler.codegen.cuda import runtime as cuda_runtime
 from compiler.codegen.cuda.kernels import ATOMICS, DeviceCode
 from compiler.codegen.cuda.scalar import CudaScalars
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import statements
 from compiler.codegen.kernels.failed_checks import after_checks
 from compiler.codegen.kernels.host import Host
 from compiler.codegen.kernels.narrow import NARROW, Narrowing, narrowing
@@ -26,7 +27,6 @@ from compiler.codegen.kernels.nodes import Launch
 from compiler.codegen.kernels.read_only import READ_ONLY, read_only
 from compiler.codegen.kernels.repeats import GRAPHS, Turning, block_rotation
 from compiler.codegen.kernels.same_blocks import at_kernels
-from compiler.codegen.kernels.walk import statements
 from compiler.ir.nodes import SE
 
 HOST_MARK = "// ---- host program: Python over CUDA's driver ----"

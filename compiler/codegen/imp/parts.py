@@ -89,24 +89,42 @@ class StmParts(NodeVisitor):
         """Visit a block that is written."""
         self.block(name, node.prim)
 
+    def updates(self, name: Name, node: Any) -> None:
+        """Visit a block with a cell that is read and written atomically."""
+        self.writes(name, node)
+
     def lock(self, name: Name, node: object) -> None:
         """Visit a block of locks."""
         self.block(name, "i32")
 
     def flag(self, name: Name, node: object) -> None:
-        """Visit a block of flags or ticket counters."""
+        """Visit a block of flags that are set, or of ticket counters."""
         self.block(name, "i32")
+
+    def awaits(self, name: Name, node: object) -> None:
+        """Visit a block of flags that are awaited."""
+        self.block(name, "i32")
+
+    def launched(self, kernel: k.Kernel, node: k.Launch) -> None:
+        """Visit the kernel of a launch; its statements are not the host's."""
 
     def holder(self, name: Name, node: imp.Declare) -> None:
         """Visit a declared variable."""
+        if isinstance(node.type, Mem):
+            self.block(name, node.type.prim)
 
     def assigns(self, name: Name, node: object) -> None:
         """Visit an assigned variable."""
 
     def operand(self, value: Operand | None, node: Any) -> None:
         """Visit an operand: a scalar, or a block by name."""
-        if value is not None and not isinstance(value, str):
+        if isinstance(value, str):
+            self.alias(value, node)
+        elif value is not None:
             self.se(value)
+
+    def alias(self, name: Name, node: Any) -> None:
+        """Visit a block that is handed on by name."""
 
     def operands(self, values: Iterable[Operand], node: Any) -> None:
         """Visit the arguments of a call."""
@@ -163,7 +181,8 @@ def _names_of(method: str) -> type[_Names]:
 
 def bodies(stm: imp.Stm) -> tuple[imp.Stms, ...]:
     """Return the statement lists of a statement, in order; those of a launch are its kernel's."""
-    return tuple([getattr(stm, name) for name in _BODIES.get(type(stm), ())])
+    names = _BODIES.get(type(stm))
+    return tuple([getattr(stm, name) for name in names]) if names else ()
 
 
 def map_bodies(stm: imp.Stm, of: Callable[[imp.Stms], imp.Stms]) -> imp.Stm:
@@ -173,6 +192,24 @@ def map_bodies(stm: imp.Stm, of: Callable[[imp.Stms], imp.Stms]) -> imp.Stm:
         return stm
     made = {name: of(getattr(stm, name)) for name in names}
     return replace(stm, **made) if any(made[n] is not getattr(stm, n) for n in names) else stm  # type: ignore[type-var]
+
+
+def statements(stms: imp.Stms) -> list[imp.Stm]:
+    """Return all statements, nested ones included; a launch's kernel is entered as well."""
+    found: list[imp.Stm] = []
+    _gather(stms, found)
+    return found
+
+
+def _gather(stms: imp.Stms, found: list[imp.Stm]) -> None:
+    for stm in stms:
+        found.append(stm)
+        names = _BODIES.get(type(stm))
+        if names:
+            for name in names:
+                _gather(getattr(stm, name), found)
+        elif type(stm) is k.Launch:
+            _gather(stm.kernel.body, found)
 
 
 def host_stms(stms: imp.Stms) -> Iterator[imp.Stm]:

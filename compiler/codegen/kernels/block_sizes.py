@@ -17,9 +17,10 @@ from compiler.base.names import Name, base_of
 from compiler.base.remarks import NOTHING, Applied, Missed, Outcome
 from compiler.base.rules import Limit, Rule
 from compiler.codegen.imp.nodes import Define, For, Stm, While
+from compiler.codegen.imp.parts import statements
 from compiler.codegen.index import parts_of
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.walk import launch_sized, shared_bytes, statements
+from compiler.codegen.kernels.walk import launch_sized, shared_bytes
 from compiler.codegen.traits import reads
 from compiler.ir.build import conjunction
 from compiler.ir.nodes import SE, TRUE, ZERO, Bin, Lit, Select, Var

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from compiler.base.spans import Prov
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import statements
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.folds import block_fold
 from compiler.codegen.kernels.no_elements import of_elements
@@ -23,7 +24,6 @@ from compiler.codegen.kernels.threads import (
     shared,
     thread_code,
 )
-from compiler.codegen.kernels.walk import statements
 from compiler.codegen.sequential import copy_body, copy_dims, sequential
 
 

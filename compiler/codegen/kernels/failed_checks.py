@@ -18,11 +18,11 @@ from typing import NamedTuple
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import statements
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.own_cells import of_own_points
-from compiler.codegen.kernels.read_only import Touched
 from compiler.codegen.kernels.same_blocks import points_to
-from compiler.codegen.kernels.walk import statements
+from compiler.codegen.stm_uses import BlockUses
 from compiler.ir.nodes import Array, Lit
 from compiler.ir.sizes import poly_of
 
@@ -100,15 +100,14 @@ class _AfterChecks:
 
     def kernel(self, kernel: k.Kernel, unwritten: Blocks) -> Blocks:
         """Return the blocks that a kernel may leave unwritten."""
-        touched = Touched()
-        touched.stms(kernel.body)
-        looks = not unwritten.isdisjoint(self.of(touched.read))
+        uses = BlockUses(kernel.body)
+        looks = not unwritten.isdisjoint(self.of(uses.read.keys() | uses.aliased.keys()))
         if not looks and CHECKED in unwritten:
             looks = not of_own_points(kernel, self.counts)
         if looks:
             self.kernels.add(kernel.name)
         fails = any(isinstance(stm, imp.Assert) for stm in statements(kernel.body))
-        left = self.of(touched.written) if looks or fails else NONE
+        left = self.of(uses.written.keys() | uses.aliased.keys()) if looks or fails else NONE
         return left | {CHECKED} if fails else left
 
     def call(self, stm: imp.Call, unwritten: Blocks) -> Blocks:

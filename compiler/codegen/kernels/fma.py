@@ -18,13 +18,12 @@ from compiler.base.remarks import Applied
 from compiler.base.rules import Rule
 from compiler.base.spans import merge_prov
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.imp.parts import StmParts, map_bodies
+from compiler.codegen.imp.parts import map_bodies, statements
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.walk import statements
+from compiler.codegen.stm_uses import count_names
 from compiler.codegen.traits import reads
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Select, Un, Var
 from compiler.ir.sizes import prim_of
-from compiler.ir.walk import se_uses
 
 FMA = Rule(
     "kernels/fma",
@@ -61,24 +60,6 @@ def _launch(launch: k.Launch, ctx: Ctx) -> k.Launch:
     return launch if made is None else replace(launch, kernel=replace(kernel, body=made))
 
 
-class _Uses(StmParts):
-    """Counts the uses and definitions of names."""
-
-    parts = k.KERNELS.parts
-
-    def __init__(self) -> None:
-        self.uses: Counter[Name] = Counter()
-        self.bound: Counter[Name] = Counter()
-
-    def se(self, se: SE, node: object = None) -> None:
-        """Count the names of an expression."""
-        se_uses(se, lambda name: self.uses.update((name,)))
-
-    def bind(self, name: Name, node: object) -> None:
-        """Count a definition."""
-        self.bound[name] += 1
-
-
 class _Fusing:
     """Rewrites a kernel; `places` are the statements where something was fused."""
 
@@ -94,8 +75,7 @@ class _Fusing:
 
     def stms(self, stms: imp.Stms) -> imp.Stms:
         """Rewrite a list; a product used by one sum alone moves there."""
-        counts = _Uses()
-        counts.stms(stms)
+        counts = count_names(stms)
         outside, self.products = self.products, dict(self.products)
         out: list[tuple[imp.Stm, bool]] = []
         for stm in stms:
@@ -110,11 +90,11 @@ class _Fusing:
         same = len(kept) == len(stms) and all(map(is_, kept, stms))
         return stms if same else kept
 
-    def may_move(self, stm: imp.Stm, counts: _Uses) -> bool:
+    def may_move(self, stm: imp.Stm, counts: tuple[Counter[Name], Counter[Name]]) -> bool:
         """Return True for a product with one use, of names that keep their values."""
         if not isinstance(stm, imp.Define) or not _is_product(stm.value):
             return False
-        alone = counts.uses[stm.name] == 1 and counts.bound[stm.name] == 1
+        alone = all(count[stm.name] == 1 for count in counts)
         return alone and not reads(stm.value) & self.variables
 
     def rewritten(self, stm: imp.Stm) -> imp.Stm:

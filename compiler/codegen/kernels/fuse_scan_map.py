@@ -12,23 +12,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
-from typing import Any
 
-from compiler.algebra.lmad import Lmad
-from compiler.algebra.poly import Poly
 from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.base.remarks import Applied, Missed, Outcome
 from compiler.base.rules import Rule
-from compiler.codegen.free_names import FreeNames
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import names, statements
 from compiler.codegen.index import sub
-from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.nodes import OWN
 from compiler.codegen.kernels.same_blocks import Blocks
-from compiler.codegen.kernels.walk import free_names, statements
+from compiler.codegen.kernels.walk import free_names
 from compiler.codegen.sequential import with_updates
+from compiler.codegen.stm_uses import BlockUses
 from compiler.codegen.traits import loaded, may_recompute, stored, traits_of
 from compiler.ir.nodes import ONE, SE, ZERO, Var
 
@@ -84,12 +81,12 @@ class Users:
     def add(self, stm: imp.Stm) -> None:
         """Add a statement."""
         if not isinstance(stm, imp.Alloc):
-            for block in _uses((stm,)).blocks:
+            for block in free_names((stm,)).blocks:
                 self.of.setdefault(block, []).append(stm)
 
     def replace(self, old: imp.Stm, new: imp.Stm) -> None:
         """Replace a statement."""
-        for block in _uses((old,)).blocks:
+        for block in free_names((old,)).blocks:
             self.of[block] = [stm for stm in self.of[block] if stm is not old]
         self.add(new)
 
@@ -126,15 +123,16 @@ def plan_fusion(
         return Missed("The map that takes the prefixes has other points than the scan.")
     between = tuple(_with_totals(s, prefixes, sub(size, ONE)) for s in rest[:at])
     behind = rest[at + 1 :]
-    out = _why_not(scan, taker, _uses(between), blocks)
+    out = _why_not(scan, taker, between, blocks)
     if out is not None:
         return Missed(out)
     stores = _own_stores(scan.body, Var(index, "i64"))
     used = users.others((*prefixes, *stores), (scan, taker, *rest[:at]))
-    used |= _uses(between).blocks.keys()
+    fetched = free_names(between).blocks
+    used |= fetched.keys()
     remade = _own_stores(taker.body, Var(taker.dims[0][0], "i64")).keys()
     unused = prefixes.keys() - remade
-    if prefixes.keys() & _uses(between).blocks.keys() or unused & used or not unused <= fresh:
+    if prefixes.keys() & fetched.keys() or unused & used or not unused <= fresh:
         return Missed("Other statements take prefixes as well.")
     own, kept = taker.dims[0][0], dict[Name, KeptValue]()
     taken = _taken(taker.body, own, _known(scan, index, prefixes, stores), kept)
@@ -143,7 +141,6 @@ def plan_fusion(
         return Missed("The map takes prefixes of other points as well.")
     gone = frozenset(unused) | ((stores.keys() & kept.keys() & fresh) - used)
     body = tuple(s for s in scan.body if not (isinstance(s, imp.Store) and s.block in gone))
-    fetched = _uses(between).blocks
     totals = tuple((lhs, prim) for lhs, prim in prefixes.values() if total(lhs) in fetched)
     made = ScanMapFusion(
         replace(scan, body=body), tuple(kept.values()), ends, between, behind, totals, gone
@@ -218,54 +215,7 @@ def _with_totals(stm: imp.Stm, prefixes: dict[Name, tuple[Name, Prim]], last: SE
     return stm
 
 
-class _Uses(FreeNames):
-    """Collects blocks that host statements use, write, and free or reassign."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.written: set[Name] = set()
-        self.ended: set[Name] = set()
-
-    def visit(self, node: object) -> None:
-        """Visit a launch, which uses, and may write, its parameters."""
-        if isinstance(node, k.Launch):
-            blocks = {p.name: p.prim for p in node.kernel.params if p.block}
-            self.blocks |= blocks
-            self.written |= blocks.keys()
-        elif type(node) in self.parts:
-            super().visit(node)
-
-    def writes(self, name: Name, node: Any) -> None:
-        """Record a written block."""
-        super().writes(name, node)
-        self.written.add(name)
-
-    def into(self, into: Iterable[imp.Cell | Name], node: imp.Fold) -> None:
-        """Record result cells as written."""
-        super().into(into, node)
-        self.written |= {place.block for place in into if isinstance(place, imp.Cell)}
-
-    def dests(self, dests: Iterable[tuple[Name, Lmad[Poly]]], node: imp.Histogram) -> None:
-        """Record bins as written."""
-        super().dests(dests, node)
-        self.written |= {block for block, _ in dests}
-
-    def frees(self, name: Name, node: object) -> None:
-        """Record a freed block."""
-        self.ended.add(name)
-
-    def assigns(self, name: Name, node: object) -> None:
-        """Record a reassigned variable."""
-        self.ended.add(name)
-
-
-def _uses(stms: imp.Stms) -> _Uses:
-    found = _Uses()
-    found.stms(stms)
-    return found
-
-
-def _why_not(scan: imp.Kernel, taker: imp.Kernel, between: _Uses, blocks: Blocks) -> str | None:
+def _why_not(scan: imp.Kernel, taker: imp.Kernel, between: imp.Stms, blocks: Blocks) -> str | None:
     """Return why the scan's points cannot be recomputed at the map, or None."""
     traits, own = traits_of(scan.body), traits_of(taker.body)
     if traits.asserts or traits.allocs or not may_recompute(scan.body, traits):
@@ -278,10 +228,11 @@ def _why_not(scan: imp.Kernel, taker: imp.Kernel, between: _Uses, blocks: Blocks
         return {one for name in some for one in blocks.get(name, frozenset((name,)))}
 
     touched = of(loaded(scan.body) | stored(scan.body))
-    if touched & of(stored(taker.body) | between.written):
+    if touched & of(stored(taker.body) | BlockUses(between).written.keys()):
         return "What the scan's points read is written before the map ends."
-    if (touched | uses.free_scalars().keys()) & of(between.ended):
+    ended = names(between, "frees") | names(between, "assigns")
+    if (touched | uses.free_scalars().keys()) & of(ended):
         return "What the scan's points read is gone where the map begins."
-    if stored(scan.body) & between.blocks.keys():
+    if stored(scan.body) & free_names(between).blocks.keys():
         return "What the scan's points store is used before the map begins."
     return None

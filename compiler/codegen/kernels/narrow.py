@@ -20,9 +20,9 @@ from compiler.base.names import Name
 from compiler.base.remarks import Applied, Outcome
 from compiler.base.rules import Rule
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import statements
 from compiler.codegen.index import product
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.walk import statements
 from compiler.ir.nodes import SE, Bin, Conv, Lit, Select, Un, Var
 from compiler.ir.sizes import poly_of
 from compiler.ir.walk import free, se_parts, se_uses

@@ -221,7 +221,7 @@ class Barrier(Stm):
 @KERNELS.node(
     "atomic {op:step} {block}[{at:index}] <- {value}",
     finds={"prim": "element block"},
-    parts="writes:block se:at se:value",
+    parts="updates:block se:at se:value",
     method="atomic",
 )
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,7 @@ class Atomic(Stm):
 @KERNELS.node(
     "exchange {name}: {prim} = {block}[{at:index}] {body}",
     binds={"name": "scalar prim"},
-    parts="bind:name writes:block se:at stms:body",
+    parts="bind:name updates:block se:at stms:body",
     method="exchange",
 )
 @dataclass(frozen=True, slots=True)
@@ -306,7 +306,7 @@ class Publish(Stm):
 @KERNELS.node(
     "await {name} of {block}[{at:index}]",
     binds={"name": "i32"},
-    parts="bind:name flag:block se:at",
+    parts="bind:name awaits:block se:at",
     method="wait",
 )
 @dataclass(frozen=True, slots=True)
@@ -344,7 +344,11 @@ class Kernel:
     threads: int = 0
 
 
-@KERNELS.node(begins=("launch",), parts="se:count named:times operand:busy", method="launch")
+@KERNELS.node(
+    begins=("launch",),
+    parts="se:count named:times operand:busy launched:kernel",
+    method="launch",
+)
 @dataclass(frozen=True, slots=True)
 class Launch(Stm):
     """Run a kernel in thread blocks: `count` (times `times`), or enough for `count` threads.

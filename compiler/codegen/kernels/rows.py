@@ -15,6 +15,7 @@ from compiler.base.rules import Rule
 from compiler.base.target import SHORT_SEGMENT
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.nodes import Assign, Define, Fold, If, Kernel, ScanWork, Stm, Stms
+from compiler.codegen.imp.parts import statements
 from compiler.codegen.index import add, product
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.folds import (
@@ -31,7 +32,6 @@ from compiler.codegen.kernels.folds import (
 )
 from compiler.codegen.kernels.nodes import OWN, PLACE, THREAD, WARP
 from compiler.codegen.kernels.threads import POINT, i64, point
-from compiler.codegen.kernels.walk import statements
 from compiler.codegen.sequential import accumulate, finish
 from compiler.codegen.traits import reads
 from compiler.ir.build import both

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 
 from compiler.base.names import Name
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import statements
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.walk import statements
 from compiler.ir.nodes import Mem
 
 Blocks = Mapping[Name, frozenset[Name]]

@@ -20,11 +20,11 @@ from compiler.base.prim import BYTES, Prim
 from compiler.base.remarks import Applied, Outcome
 from compiler.base.rules import Rule
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import statements
 from compiler.codegen.index import row_major
 from compiler.codegen.kernels.fuse_scan_map import KeptValue, own_value
 from compiler.codegen.kernels.nodes import OWN
 from compiler.codegen.kernels.same_blocks import Blocks
-from compiler.codegen.kernels.walk import statements
 from compiler.codegen.traits import assigned, loaded, may_recompute, reads, stored, traits_of
 from compiler.ir.nodes import SE, Lit, Var
 from compiler.ir.sizes import prim_of

@@ -29,12 +29,12 @@ from compiler.base.remarks import Applied, Missed, Outcome
 from compiler.base.rules import Rule
 from compiler.base.target import Target
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import statements
 from compiler.codegen.kernels.nodes import WARP
-from compiler.codegen.kernels.read_only import Touched
 from compiler.codegen.kernels.same_blocks import NOBODY, Same
 from compiler.codegen.kernels.shifts import CellPlace, CellPlaces, Defs, Points
 from compiler.codegen.kernels.tiles import ROOM, Axis, bound_names, whole_numbers
-from compiler.codegen.kernels.walk import statements
+from compiler.codegen.stm_uses import BlockUses
 from compiler.ir.nodes import SE, Bin, Lit
 from compiler.ir.sizes import poly_of
 
@@ -131,12 +131,12 @@ def stencil(
     groups = {key: places for key, places in found.groups() if _shifted(places)}
     if not groups:
         return None
-    touched = Touched()
-    touched.stms(kernel.body)
+    uses = BlockUses(kernel.body)
+    written = uses.written.keys() | uses.aliased.keys()
     windows: list[CellWindow] = []
     missed: Missed | None = None
     for (block, prim, base, stride), places in groups.items():
-        if touched.written & (same.get(block, NOBODY) | {block}):
+        if written & (same.get(block, NOBODY) | {block}):
             missed = missed or Missed(
                 "Points read the cells around them, but the kernel may write to that array, so "
                 "that no thread may read a cell earlier than its point does."

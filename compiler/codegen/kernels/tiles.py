@@ -22,7 +22,7 @@ from compiler.base.rules import Rule
 from compiler.base.target import Target
 from compiler.codegen.free_names import FreeNames
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.imp.parts import StmParts
+from compiler.codegen.imp.parts import names, statements
 from compiler.codegen.kernels.shifts import expanded
 from compiler.codegen.traits import assigned, reads, traits_of
 from compiler.ir.nodes import SE, Bin, Lit, Mem, Scalar
@@ -155,8 +155,8 @@ def _shares(kernel: imp.Kernel, loop: imp.For, bound: set[Name]) -> bool:
     indices = {name for name, _ in kernel.dims}
     defs = whole_numbers((*kernel.body, *loop.body), bound, indices | {loop.index})
     data = bound - {loop.index}
-    names = [reads(expanded(load.at, defs)) for load in loads]
-    return any(not (one & data or indices <= one) for one in names)
+    used = [reads(expanded(load.at, defs)) for load in loads]
+    return any(not (one & data or indices <= one) for one in used)
 
 
 def _sides(kernel: imp.Kernel) -> list[tuple[int, ...]]:
@@ -289,23 +289,13 @@ def worth(plan: Tiling) -> list[SE]:
 # --- the parts of a body ---------------------------------------------------------------------
 
 
-class _Changes(StmParts):
-    """Detects effects that another thread, or a repetition, must not have."""
-
-    found = False
-
-    def visit(self, node: object) -> None:
-        """Flag anything but scalars, loads and control flow."""
-        quiet = imp.Define | imp.Declare | imp.Assign | imp.Load | imp.If | imp.For | imp.While
-        self.found = self.found or not isinstance(node, quiet)
-        if not self.found:
-            super().visit(node)
+_QUIET = imp.Define | imp.Declare | imp.Assign | imp.Load | imp.If | imp.For | imp.While
+"""Scalars, loads and control flow: other threads may repeat these."""
 
 
 def _changes(stms: imp.Stms) -> bool:
-    seen = _Changes()
-    seen.stms(stms)
-    return seen.found
+    """True if statements do what another thread, or a repetition, must not do."""
+    return not all(isinstance(stm, _QUIET) for stm in statements(stms))
 
 
 def needs(stms: imp.Stms) -> set[Name]:
@@ -315,32 +305,9 @@ def needs(stms: imp.Stms) -> set[Name]:
     return ({*uses.scalars, *uses.blocks} | assigned(stms)) - uses.bound
 
 
-class _Bound(StmParts):
-    """Collects bound names; skips expressions."""
-
-    def __init__(self) -> None:
-        self.names: set[Name] = set()
-
-    def bind(self, name: Name, node: object) -> None:
-        """Record a name."""
-        self.names.add(name)
-
-
-class _Reads(StmParts):
-    """Counts reads of cells, nested ones included."""
-
-    count = 0
-
-    def reads(self, name: Name, node: object) -> None:
-        """Count a read."""
-        self.count += 1
-
-
 def bound_names(stms: imp.Stms) -> set[Name]:
     """Return all names that statements bind, nested ones included."""
-    found = _Bound()
-    found.stms(stms)
-    return found.names
+    return names(stms, "bind")
 
 
 def _sliced(stms: imp.Stms, loop: imp.For) -> tuple[imp.Stms, imp.Stms]:
@@ -398,19 +365,17 @@ def _shared_loads(
 ) -> list[tuple[imp.Load, Name]] | Missed:
     """Return the loads of a loop, each with the tile's index that it depends on, if any."""
     loads = [stm for stm in loop.body if isinstance(stm, imp.Load)]
-    every = _Reads()
-    every.stms(loop.body)
-    if every.count != len(loads):
+    if sum(isinstance(stm, imp.Load) for stm in statements(loop.body)) != len(loads):
         return Missed(
             "The loop reads something under a condition, or in a loop inside of it, which is not "
             "read for other points."
         )
     found = []
     for load in loads:
-        names = reads(expanded(load.at, defs))
-        if names & (data - tile - {loop.index}):
+        used = reads(expanded(load.at, defs))
+        if used & (data - tile - {loop.index}):
             return Missed("Where the loop reads depends on what it has read or computed before.")
-        sides = names & tile
+        sides = used & tile
         if len(sides) > 1:
             return Missed(
                 "No two points read the same in the loop: where it reads depends on both indices."

@@ -15,10 +15,11 @@ from compiler.base.names import Name
 from compiler.base.prim import BYTES, Prim
 from compiler.base.target import Target
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import statements
 from compiler.codegen.imp.verify import ImpChecker
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.printer import show_stm
-from compiler.codegen.kernels.walk import shared_bytes, statements
+from compiler.codegen.kernels.walk import shared_bytes
 from compiler.codegen.traits import reads
 from compiler.ir.nodes import SE, Bin, Lit, Mem, Scalar, Type, Var
 

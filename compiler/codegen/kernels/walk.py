@@ -1,4 +1,4 @@
-"""Traverse kernel statements: bodies, and free names."""
+"""Kernels: their parameters, shared memory, statement lists."""
 
 from __future__ import annotations
 
@@ -9,26 +9,10 @@ from compiler.base.names import Name
 from compiler.base.prim import BYTES
 from compiler.codegen.free_names import FreeNames
 from compiler.codegen.imp.nodes import Alloc, Stm, Stms
-from compiler.codegen.imp.parts import bodies
+from compiler.codegen.imp.parts import bodies, statements
 from compiler.codegen.index import add, mul
 from compiler.codegen.kernels import nodes as k
 from compiler.ir.nodes import SE, ZERO, Lit
-
-
-def statements(stms: Stms) -> list[Stm]:
-    """Return all statements, nested ones included; a launch's kernel is entered as well."""
-    found: list[Stm] = []
-    _gather(stms, found)
-    return found
-
-
-def _gather(stms: Stms, found: list[Stm]) -> None:
-    for stm in stms:
-        found.append(stm)
-        for body in bodies(stm):
-            _gather(body, found)
-        if isinstance(stm, k.Launch):
-            _gather(stm.kernel.body, found)
 
 
 def lists(stms: Stms) -> Iterator[Stms]:
