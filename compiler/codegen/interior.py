@@ -16,7 +16,8 @@ from compiler.algebra.poly import Poly
 from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.rules import Rule
-from compiler.codegen.imp.nodes import Apply, Assign, Declare, Define, If, Load, Stm, Stms, Store
+from compiler.codegen.imp.nodes import Define, If, Stm, Stms
+from compiler.codegen.imp.parts import map_expressions
 from compiler.codegen.index import sub
 from compiler.codegen.traits import reads, traits_of
 from compiler.ir.build import both, either
@@ -229,29 +230,10 @@ def rewrite(
                 then, orelse = (rewrite(a, f, decide, known) for a in (stm.then, stm.orelse))
                 out.append(replace(stm, cond=asked, then=then, orelse=orelse))
             continue
-        new = _rewrite(stm, f)
+        new = map_expressions(stm, f)
+        if isinstance(new, If):
+            new = replace(new, then=rewrite(new.then, f), orelse=rewrite(new.orelse, f))
         if known is not None and isinstance(new, Define) and new.prim == "bool":
             known |= {new.name: new.value} if isinstance(new.value, Lit) else {}
         out.append(new)
     return tuple(out)
-
-
-def _rewrite(stm: Stm, f: Callable[[SE], SE]) -> Stm:
-    match stm:
-        case Define(_, _, value):
-            new = f(value)
-            return stm if new is value else replace(stm, value=new)
-        case Apply(args=args):
-            return replace(stm, args=tuple(map(f, args)))
-        case Assign(_, value) | Declare(_, _, value):
-            if value is None or isinstance(value, str):
-                return stm
-            new = f(value)
-            return stm if new is value else replace(stm, value=new)
-        case Load(_, _, _, at):
-            return replace(stm, at=f(at))
-        case Store(_, _, at, value):
-            return replace(stm, at=f(at), value=f(value))
-        case If(cond, then, orelse):
-            return replace(stm, cond=f(cond), then=rewrite(then, f), orelse=rewrite(orelse, f))
-    return stm

@@ -16,10 +16,13 @@ from compiler.base.names import Name
 from compiler.base.prim import BYTES, Prim
 from compiler.codegen.free_names import FreeNames
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import defined_scalars, holds_block
+from compiler.codegen.stm_uses import StmUses, cell_access
 from compiler.codegen.traits import assigned, reads, stored
-from compiler.ir.nodes import SE, Mem
+from compiler.ir.nodes import SE
 from compiler.ir.sizes import poly_of
 
+_STRAIGHT = imp.Define | imp.Apply | imp.Load | imp.Store | imp.Declare | imp.Assign
 TILE_BYTES = 512
 """Bytes of a variable for all lanes of a tile."""
 
@@ -116,42 +119,21 @@ class _Splitter:
 
     def part(self, stm: imp.Stm, inner: bool) -> Part | None:
         """Split one statement."""
-        match stm:
-            case imp.Define(name, prim, value):
-                self.prims[name] = prim
-                if not self.varies(value):
-                    return Uniform(stm)
-                self.varying.add(name)
-            case imp.Apply(names, prims, _, args):
-                self.prims.update(zip(names, prims, strict=True))
-                if not any(map(self.varies, args)):
-                    return Uniform(stm)
-                self.varying.update(names)
-            case imp.Load(name, prim, block, at):
-                self.prims[name] = prim
-                if not self.varies(at) and block not in self.written:
-                    return Uniform(stm)
-                self.varying.add(name)
-                if inner and not self.next_to(at):
-                    self.pays = False
-            case imp.Store(_, _, at, _):
-                if inner and not self.next_to(at):
-                    self.pays = False
-            case imp.Declare():
-                if isinstance(stm.type, Mem):
-                    return None
-                self.prims[stm.name] = stm.type.prim
-                self.varying.add(stm.name)
-            case imp.Assign(_, value):
-                if isinstance(value, str):
-                    return None
-            case imp.If():
-                if not self.simple(stm):
-                    return None
-            case imp.For():
-                return self.uniform_loop(stm)
-            case _:
-                return None
+        if isinstance(stm, imp.For):
+            return self.uniform_loop(stm)
+        if isinstance(stm, imp.If):
+            return LaneLoop([stm]) if self.simple(stm) else None
+        if not isinstance(stm, _STRAIGHT) or holds_block(stm):
+            return None
+        self.prims.update(defined_scalars(stm))
+        uses, is_constant = StmUses(stm), not isinstance(stm, imp.Declare | imp.Assign)
+        varies = not self.varying.isdisjoint(uses.scalars) or not self.written.isdisjoint(uses.read)
+        if uses.bound and is_constant and not varies:
+            return Uniform(stm)
+        self.varying.update(uses.bound)
+        cells = cell_access(stm)
+        if inner and cells and not self.next_to(cells.at):
+            self.pays = False
         return LaneLoop([stm])
 
     def uniform_loop(self, stm: imp.For) -> UniformLoop | None:
@@ -165,25 +147,14 @@ class _Splitter:
     def simple(self, stm: imp.If) -> bool:
         """True for a branch without loops or escaping definitions."""
         for inner in (*stm.then, *stm.orelse):
-            match inner:
-                case imp.Define(name, prim, _) | imp.Load(name, prim, _, _):
-                    self.prims[name] = prim
-                    self.varying.add(name)
-                case imp.Apply(names, prims, _, _):
-                    self.prims.update(zip(names, prims, strict=True))
-                    self.varying.update(names)
-                case imp.Declare():
-                    if isinstance(inner.type, Mem):
-                        return False
-                    self.prims[inner.name] = inner.type.prim
-                    self.varying.add(inner.name)
-                case imp.Store() | imp.Assign():
-                    pass
-                case imp.If():
-                    if not self.simple(inner):
-                        return False
-                case _:
+            if isinstance(inner, imp.If):
+                if not self.simple(inner):
                     return False
+            elif not isinstance(inner, _STRAIGHT) or holds_block(inner):
+                return False
+            else:
+                self.prims.update(defined_scalars(inner))
+                self.varying.update(name for name, _ in defined_scalars(inner))
         return True
 
     def next_to(self, at: SE) -> bool:

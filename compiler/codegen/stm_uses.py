@@ -6,11 +6,14 @@ The declared parts of nodes determine them, so that optimisations need no case p
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
 
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
+from compiler.base.prim import Prim
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.parts import StmParts, statements
 from compiler.codegen.kernels import nodes as k
@@ -146,6 +149,51 @@ class StmUses(BlockUses):
         super().dests(dests, node)
         for _, lmad in dests:
             self.lmad(lmad)
+
+
+@dataclass(frozen=True, slots=True)
+class CellAccess:
+    """A statement's access to `number` cells of a block, from `at` on; flags are set or awaited."""
+
+    block: Name
+    prim: Prim
+    at: SE
+    number: int
+    how: How
+    is_flag: bool
+
+    @property
+    def is_atomic(self) -> bool:
+        """True if other threads may access the cells at the same time."""
+        return self.is_flag or self.how == "both"
+
+
+def cell_access(stm: imp.Stm) -> CellAccess | None:
+    """Return the access of a statement to cells, except of locks."""
+    method = _ACCESSES.get(type(stm))
+    if method is None:
+        return None
+    node: Any = stm
+    prim: Prim = getattr(stm, "prim", "i32")
+    number, is_flag = getattr(stm, "number", 1), method in ("flag", "awaits")
+    return CellAccess(node.block, prim, node.at, number, _HOW[method], is_flag)
+
+
+How = Literal["reads", "writes", "both"]
+_HOW: Mapping[str, How] = {
+    "reads": "reads",
+    "writes": "writes",
+    "updates": "both",
+    "flag": "both",
+    "awaits": "reads",
+}
+_ACCESSES = {
+    cls: method
+    for cls, parts in k.KERNELS.parts.items()
+    for method, field in parts
+    if method in _HOW and field == "block"
+}
+"""By class: how it accesses cell `at` of its field `block`."""
 
 
 def count_names(stms: imp.Stms) -> tuple[Counter[Name], Counter[Name]]:

@@ -48,6 +48,8 @@ class NodeTraits(NamedTuple):
     """Methods that a visitor calls with fields, in order: `method:field ..`."""
     method: str | None = None
     """The method of `NodeRules` that receives nodes of the class."""
+    waits: bool | None = None
+    """True for a statement at which threads wait, or let others go on."""
     finds: Mapping[str, str] | None = None
     """For fields that are not in the line: the parser's query, and its arguments."""
 

@@ -7,12 +7,13 @@ from typing import Any
 
 from compiler.base.dataclass import dataclass
 from compiler.base.names import Name, base_of
-from compiler.base.prim import BYTES, Prim
+from compiler.base.prim import BYTES
 from compiler.base.remarks import Remark
 from compiler.base.text import Text
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.parts import statements
 from compiler.codegen.kernels import nodes as k
+from compiler.codegen.stm_uses import cell_access
 from compiler.explain import predicted_times
 from compiler.explain.lane_strides import Apart, Places, apart, shown, spelt, underlined
 from compiler.explain.predictions import Prediction, kernels_of
@@ -137,18 +138,6 @@ def _waste(access: protocol.WarpAccess) -> float:
     return counts["sectors"] - counts["fewest"] + (counts["passes"] - counts["least"]) / 32
 
 
-_KINDS: Mapping[type, protocol.AccessKind] = {
-    imp.Load: "reads",
-    k.Fetch: "reads",
-    k.Loads: "reads",
-    imp.Store: "writes",
-    k.Stores: "writes",
-    k.Atomic: "both",
-    k.Exchange: "both",
-    k.Ticket: "both",
-    k.Publish: "both",
-    k.Await: "reads",
-}
 _ONLY: Mapping[str, protocol.AccessKind] = {READS.id: "reads", WRITES.id: "writes"}
 """Rules whose remarks concern only reads, or only writes."""
 
@@ -156,13 +145,8 @@ _ONLY: Mapping[str, protocol.AccessKind] = {READS.id: "reads", WRITES.id: "write
 def _accesses(known: _Known, place: Place) -> list[protocol.WarpAccess]:
     """Return a statement's accesses to memory outside the thread: usually one."""
     stm, text, predicted = place.stm, known.text, known.predicted
-    if type(stm) not in _KINDS:
-        return []
-    at_a_time = k.Loads | k.Stores
-    at_once = k.Atomic | k.Exchange | k.Ticket | k.Publish
-    assert isinstance(stm, imp.Load | k.Fetch | imp.Store | k.Await | at_once | at_a_time)
-    prim: Prim = "i32" if isinstance(stm, k.Ticket | k.Publish | k.Await) else stm.prim
-    if known.spaces.get(stm.block) == "own":
+    cells = cell_access(stm)
+    if cells is None or known.spaces.get(cells.block) == "own":
         return []
     found = []
     is_wide = isinstance(stm, k.Loads | k.Stores)
@@ -173,23 +157,23 @@ def _accesses(known: _Known, place: Place) -> list[protocol.WarpAccess]:
         if not seen and (cost is None or (line != main and not is_wide)):
             continue
         for site in seen or (None,):
-            shared, because = known.spaces.get(stm.block) == "shared", _because(cost, predicted)
+            shared, because = known.spaces.get(cells.block) == "shared", _because(cost, predicted)
             shared = site.shared if site else shared
-            kind = site.kind if site else _KINDS[type(stm)]
+            kind = site.kind if site else cells.how
             one: protocol.WarpAccess = {
                 "kernel": known.kernel.name,
                 "line": line,
                 "text": text[line - 1].text.strip(),
                 "src": [list(span) for span in text[line - 1].src],
                 "kind": kind,
-                "array": spelt(stm.block),
-                "cell": shown(stm.at),
+                "array": spelt(cells.block),
+                "cell": shown(cells.at),
                 "shared": shared,
-                "size": site.size if site else BYTES[prim] * getattr(stm, "number", 1),
+                "size": site.size if site else BYTES[cells.prim] * cells.number,
                 "says": _words(site or cost or Cost(), shared, kind) or because,
                 "predicted": _counts(cost or Cost()),
                 "because": because,
-                "remarks": [] if shared else _remarks(known, stm.block, kind),
+                "remarks": [] if shared else _remarks(known, cells.block, kind),
                 "samples": [
                     {"warp": s.warp, "step": s.step, "lanes": list(s.lanes)}
                     for s in sorted((site or cost or Cost()).samples, key=_order)

@@ -17,6 +17,7 @@ from compiler.base.names import Name
 from compiler.base.text import Text
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k
+from compiler.codegen.stm_uses import StmUses, cell_access
 from compiler.explain.warps import Place
 from compiler.ir import nodes as ir
 from compiler.ir.show_scalar import show_se
@@ -63,43 +64,28 @@ class _Neighbours:
 
     def stm(self, place: Place) -> None:
         """Update the increments by a statement, without nested ones."""
-        match place.stm:
+        stm, alike = place.stm, False
+        cells = cell_access(stm)
+        if cells and not cells.is_flag:
+            self.access(place, cells.at, cells.number)
+            # Lanes that read the same cell have the same number.
+            alike = cells.how == "reads" and self.of(cells.at) == ZERO
+        match stm:
             case imp.Define(name, _, value):
                 self.set(name, self.of(value))
                 poly = _poly(value)
                 if poly is not None:
                     self.means[name] = poly.put_in(self.means)
-            case imp.Apply(names, _, _, args):
-                alike = all(self.of(arg) == ZERO for arg in args)
-                for name in names:
-                    self.set(name, ZERO if alike else None)
-            case imp.Declare(name) | imp.Assign(name) | k.Shuffle(name):
-                self.set(name, None)
-            case k.Ticket(name):
-                self.set(name, ZERO)
-            case k.Await(name):
-                self.set(name, None)
             case k.Indices(dims, flat):
                 self.indices(dims, self.of(flat))
-            case imp.For(index):
-                self.set(index, ZERO)
             case k.Stride(index=index, start=start, by=by):
                 self.set(index, self.of(start) if self.of(by) == ZERO else None)
-            case imp.Load(name, at=at) | k.Fetch(name, at=at):
-                self.access(place, at)
-                # Lanes that read the same cell have the same number.
-                self.set(name, ZERO if self.of(at) == ZERO else None)
-            case k.Loads(names, at=at) as stm:
-                self.access(place, at, stm.number)
-                for name in names:
-                    self.set(name, ZERO if self.of(at) == ZERO else None)
-            case k.Stores(at=at) as stm:
-                self.access(place, at, stm.number)
-            case imp.Store(at=at) | k.Atomic(at=at):
-                self.access(place, at)
-            case k.Exchange(name, at=at):
-                self.access(place, at)
-                self.set(name, None)
+            case _:
+                uses = StmUses(stm)
+                if isinstance(stm, imp.Apply):
+                    alike = all(self.of(arg) == ZERO for arg in stm.args)
+                for name in uses.bound:
+                    self.set(name, ZERO if alike or isinstance(stm, imp.For | k.Ticket) else None)
 
     def access(self, place: Place, at: ir.SE, number: int = 1) -> None:
         """Record the stride of an access, in elements or in `number` of them at once."""

@@ -12,6 +12,7 @@ from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k
+from compiler.codegen.stm_uses import cell_access
 from compiler.explain.instructions import NONE, Instructions
 
 KEPT = 64
@@ -87,7 +88,8 @@ class Spent:
         traffic.sectors += sectors
         traffic.missed += missed
         traffic.wide += sectors if size >= WIDE else 0
-        if not isinstance(stm, imp.Load | k.Fetch | imp.Store | k.Loads | k.Stores):
+        cells = cell_access(stm)
+        if cells is None or cells.is_atomic:
             traffic.atomic += lanes * (TWICE if isinstance(stm, k.Exchange) else 1)
 
 

@@ -11,16 +11,23 @@ from compiler.codegen.c.stms import Statements
 from compiler.codegen.cuda.kernels import DeviceCode
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.nodes import IMP, Stm
-from compiler.codegen.imp.parts import StmParts, names, statements
+from compiler.codegen.imp.parts import (
+    StmParts,
+    defined_scalars,
+    holds_block,
+    map_expressions,
+    names,
+    statements,
+)
 from compiler.codegen.imp.verify import ImpChecker
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.host import Host
 from compiler.codegen.kernels.nodes import KERNELS
 from compiler.codegen.kernels.verify import KernelChecker
 from compiler.codegen.kernels.walk import free_names
-from compiler.codegen.stm_uses import BlockUses, StmUses, count_names
+from compiler.codegen.stm_uses import BlockUses, StmUses, cell_access, count_names
 from compiler.dialect.visiting import NodeRules
-from compiler.ir.nodes import ONE, SE, ZERO, Scalar, Var
+from compiler.ir.nodes import ONE, SE, ZERO, Bin, Mem, Scalar, Var
 from compiler.ir.walk import se_uses
 from compiler.runtime.imp_interp import PythonText
 
@@ -141,6 +148,60 @@ def test_a_launch_uses_what_it_is_given() -> None:
     assert [*BlockUses((launch,)).written] == ["xs"]
     assert free_names((launch,)).blocks == {"xs": "f32"}
     assert [*StmUses(launch).written] == []
+
+
+def test_cells_are_accessed_as_the_parts_of_their_statements_say() -> None:
+    wide = k.Stores("zs", "f32", number("at"), (number("a"), number("b")))
+    found = [cell_access(stm) for stm in (*INSIDE, *UPDATES, wide)]
+    told = [(one.block, one.how, one.number, one.is_atomic) for one in found if one]
+    assert told == [
+        ("xs", "reads", 1, False),
+        ("ys", "writes", 1, False),
+        ("flags", "both", 1, True),
+        ("sums", "both", 1, True),
+        ("cells", "both", 1, True),
+        ("set", "reads", 1, True),
+        ("set", "both", 1, True),
+        ("zs", "writes", 2, False),
+    ]
+
+
+def test_scalars_are_defined_with_their_types() -> None:
+    more = (imp.Declare("held", Mem("i8")), k.Ranges("b", "c", ONE, ONE, ONE), STMS[0])
+    assert [pair for stm in (*INSIDE, *UPDATES, *more) for pair in defined_scalars(stm)] == [
+        ("p", "i64"),
+        ("q", "i64"),
+        ("v", "i64"),
+        ("x", "i64"),
+        ("ticket", "i64"),
+        ("old", "i64"),
+        ("flag", "i32"),
+        ("b", "i64"),
+        ("c", "i64"),
+        ("t", "i64"),
+    ]
+
+
+def test_expressions_change_and_what_is_inside_stays() -> None:
+    def double(se: SE) -> SE:
+        return Bin("+", "i64", se, se)
+
+    for stm in (*INSIDE, *UPDATES, STMS[0]):
+        before = StmUses(stm)
+        after = StmUses(map_expressions(stm, double))
+        assert after.scalars == before.scalars
+        assert after.inside == before.inside
+        sizes = 1 if isinstance(stm, k.Indices) else 0
+        assert sum(isinstance(se, Bin) for se in after.expressions) + sizes == len(
+            after.expressions
+        )
+        assert map_expressions(stm, lambda se: se) is stm
+
+
+def test_blocks_are_held_by_variables_for_blocks() -> None:
+    some = imp.Declare("n", Scalar("i64")), imp.Assign("n", ONE)
+    held = imp.Declare("b", Mem("i64")), imp.Assign("b", "c")
+    assert [holds_block(stm) for stm in (*some, *held)] == [False, False, True, True]
 
 
 def test_names_are_counted_in_nested_statements() -> None:

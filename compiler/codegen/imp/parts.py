@@ -14,9 +14,21 @@ from compiler.base.prim import Prim
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k
 from compiler.dialect.visiting import NodeVisitor, Parts
-from compiler.ir.nodes import SE, Mem, Operand
+from compiler.ir.nodes import SE, Mem, Operand, Scalar
+from compiler.ir.parts import map_tuple
 
 _BODIES = k.KERNELS.fields_of("Stms")
+_MANY = {"se": False, "operand": False, "ses": True, "operands": True}
+_EXPRESSIONS = {
+    cls: tuple((field, _MANY[method]) for method, field in parts if method in _MANY)
+    for cls, parts in k.KERNELS.parts.items()
+}
+"""By class: fields with expressions, and True for tuples of them."""
+_SCALARS = {
+    cls: tuple((field, query.split()) for field, query in binds.items() if query[:3] != "mem")
+    for cls, binds in k.KERNELS.trait("binds").items()
+}
+"""By class: fields with names of scalars, and the query for their types."""
 
 
 class StmParts(NodeVisitor):
@@ -232,6 +244,41 @@ def names(stms: imp.Stms, method: str) -> set[Name]:
     gathered = _names_of(method)()
     gathered.stms(stms)
     return gathered.found
+
+
+def map_expressions(stm: imp.Stm, of: Callable[[SE], SE]) -> imp.Stm:
+    """Apply `of` to a statement's expressions, not to nested ones; the same object if unchanged.
+
+    Sizes of dimensions and LMADs stay.
+    """
+    made: dict[str, Any] = {}
+    for name, many in _EXPRESSIONS.get(type(stm), ()):
+        old = getattr(stm, name)
+        if many:
+            new = map_tuple(old, lambda one: one if isinstance(one, str) else of(one))
+        else:
+            new = old if old is None or isinstance(old, str) else of(old)
+        if new is not old:
+            made[name] = new
+    return replace(stm, **made) if made else stm  # type: ignore[type-var]
+
+
+def holds_block(stm: imp.Stm) -> bool:
+    """True for a declaration or an assignment of a variable for blocks."""
+    if isinstance(stm, imp.Declare):
+        return isinstance(stm.type, Mem)
+    return isinstance(stm, imp.Assign) and isinstance(stm.value, str)
+
+
+def defined_scalars(stm: imp.Stm) -> Iterator[tuple[Name, Prim]]:
+    """Yield the scalars that a statement binds, with their types, by its trait `binds`."""
+    for name, (kind, *fields) in _SCALARS.get(type(stm), ()):
+        names = getattr(stm, name)
+        prim = getattr(stm, fields[0]) if fields else kind
+        if isinstance(prim, tuple):
+            yield from zip(names, prim, strict=True)
+        elif not isinstance(prim, Mem):
+            yield names, prim.prim if isinstance(prim, Scalar) else prim
 
 
 def defined(stm: imp.Stm) -> set[Name]:

@@ -18,12 +18,13 @@ from compiler.base.remarks import Applied
 from compiler.base.rules import Rule
 from compiler.base.spans import merge_prov
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.imp.parts import map_bodies, statements
+from compiler.codegen.imp.parts import map_bodies, map_expressions, statements
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.stm_uses import count_names
 from compiler.codegen.traits import reads
-from compiler.ir.nodes import SE, Bin, Conv, Fun, Select, Un, Var
+from compiler.ir.nodes import SE, Bin, Fun, Un, Var
 from compiler.ir.sizes import prim_of
+from compiler.ir.walk import map_subexpressions
 
 FMA = Rule(
     "kernels/fma",
@@ -99,18 +100,7 @@ class _Fusing:
 
     def rewritten(self, stm: imp.Stm) -> imp.Stm:
         """Rewrite a statement's values."""
-        match stm:
-            case imp.Define() | imp.Store() | k.Atomic():
-                made = self.fuse(stm.value)
-                new: imp.Stm = stm if made == stm.value else replace(stm, value=made)
-            case imp.Assign() | imp.Declare() if stm.value is not None:
-                value = stm.value if isinstance(stm.value, str) else self.fuse(stm.value)
-                new = stm if value == stm.value else replace(stm, value=value)
-            case k.Stores():
-                values = tuple(map(self.fuse, stm.values))
-                new = stm if values == stm.values else replace(stm, values=values)
-            case _:
-                return stm
+        new = map_expressions(stm, self.fuse)
         if new is not stm:
             self.places.append(stm)
         return new
@@ -126,16 +116,7 @@ class _Fusing:
                 if product := self.product(rhs):
                     one, two = self.fuse(product.lhs), self.fuse(product.rhs)
                     return Fun("fma", at, (one if op == "+" else _minus(one), two, self.fuse(lhs)))
-                return replace(se, lhs=self.fuse(lhs), rhs=self.fuse(rhs))
-            case Bin(_, _, lhs, rhs):
-                return replace(se, lhs=self.fuse(lhs), rhs=self.fuse(rhs))
-            case Un() | Conv():
-                return replace(se, arg=self.fuse(se.arg))
-            case Fun():
-                return replace(se, args=tuple(map(self.fuse, se.args)))
-            case Select(cond, then, orelse):
-                return Select(self.fuse(cond), self.fuse(then), self.fuse(orelse))
-        return se
+        return map_subexpressions(se, self.fuse)
 
     def product(self, se: SE) -> Bin | None:
         """Return the product that an operand of a sum is, if it is one."""

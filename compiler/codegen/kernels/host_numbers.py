@@ -10,7 +10,7 @@ from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.base.spans import Prov
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.imp.parts import host_stms
+from compiler.codegen.imp.parts import holds_block, host_stms, statements
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import free_names
 from compiler.codegen.stm_uses import StmUses
@@ -249,17 +249,13 @@ def mentioned(stm: imp.Stm) -> set[Name]:
     return found
 
 
+_OF_CELLS = imp.Load | imp.Store | k.Fetch | imp.Assert
+_MOVABLE = imp.Define | imp.Declare | imp.Assign | imp.If | imp.For | imp.While | _OF_CELLS
+
+
 def movable(stm: imp.Stm) -> bool:
     """True if a single device thread can run a statement: only scalars, or cells one by one."""
-    match stm:
-        case imp.Declare():
-            return isinstance(stm.type, Scalar)
-        case imp.Assign():
-            return not isinstance(stm.value, str)
-        case imp.If() | imp.For() | imp.While():
-            bodies = (*stm.then, *stm.orelse) if isinstance(stm, imp.If) else stm.body
-            return all(map(movable, bodies))
-    return isinstance(stm, imp.Define | imp.Load | imp.Store | imp.Assert | k.Fetch)
+    return all(isinstance(s, _MOVABLE) and not holds_block(s) for s in statements((stm,)))
 
 
 def rounds(stm: imp.Stm) -> int:

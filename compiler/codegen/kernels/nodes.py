@@ -191,6 +191,7 @@ class Exit(Stm):
     finds={"prim": "prim_of_name name", "lane": "as_lane lane"},
     parts="assigns:name se:value se:lane",
     method="shuffle",
+    waits=True,
 )
 @dataclass(frozen=True, slots=True)
 class Shuffle(Stm):
@@ -206,7 +207,7 @@ class Shuffle(Stm):
     prov: Prov = ()
 
 
-@KERNELS.node("barrier{asks? asking}", parts="", method="barrier")
+@KERNELS.node("barrier{asks? asking}", parts="", method="barrier", waits=True)
 @dataclass(frozen=True, slots=True)
 class Barrier(Stm):
     """Wait for all threads of the block; if it `asks`, all exit if a check of one has failed.
@@ -276,6 +277,7 @@ class Locked(Stm):
     binds={"name": "i64"},
     parts="bind:name flag:block se:at",
     method="ticket",
+    waits=True,
 )
 @dataclass(frozen=True, slots=True)
 class Ticket(Stm):
@@ -291,7 +293,10 @@ class Ticket(Stm):
 
 
 @KERNELS.node(
-    "publish {block}[{at:index}] <- {value}", parts="flag:block se:at se:value", method="publish"
+    "publish {block}[{at:index}] <- {value}",
+    parts="flag:block se:at se:value",
+    method="publish",
+    waits=True,
 )
 @dataclass(frozen=True, slots=True)
 class Publish(Stm):
@@ -308,6 +313,7 @@ class Publish(Stm):
     binds={"name": "i32"},
     parts="bind:name awaits:block se:at",
     method="wait",
+    waits=True,
 )
 @dataclass(frozen=True, slots=True)
 class Await(Stm):

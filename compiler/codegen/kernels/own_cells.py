@@ -11,9 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import bodies, holds_block
 from compiler.codegen.index import product, row_major
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.threads import POINT, i64
+from compiler.codegen.stm_uses import StmUses, cell_access
 from compiler.codegen.traits import reads
 from compiler.ir.may_fail import cannot_fail
 from compiler.ir.nodes import SE, Var
@@ -42,23 +44,19 @@ def _dims(
     return ((POINT, getattr(end, "rhs", i64(POINT))),), body
 
 
+_PLAIN = imp.Define | imp.Declare | imp.Assign | imp.Load | imp.Store | imp.If | imp.Assert
+
+
 def _is_own(stm: imp.Stm, dims: Sequence[tuple[Name, SE]], counts: Counts) -> bool:
-    match stm:
-        case imp.Define(value=value) | imp.Assign(value=value):
-            return not isinstance(value, str) and cannot_fail(value)
-        case imp.Declare(value=value):
-            return value is None or (not isinstance(value, str) and cannot_fail(value))
-        case imp.Load(block=block, at=at) | k.Fetch(block=block, at=at):
-            return _is_there(block, at, dims, counts)
-        case imp.Store(block=block, at=at, value=value):
-            return cannot_fail(value) and _is_there(block, at, dims, counts)
-        case imp.If(cond=cond, then=then, orelse=orelse):
-            return cannot_fail(cond) and all(_is_own(s, dims, counts) for s in (*then, *orelse))
-        case imp.Assert(cond=cond):
-            return cannot_fail(cond)
-        case k.Scope(body=body):
-            return all(_is_own(s, dims, counts) for s in body)
-    return False
+    """True if a statement, with those nested in it, cannot fail and accesses own cells only."""
+    if not isinstance(stm, _PLAIN | k.Fetch | k.Scope) or holds_block(stm):
+        return False
+    needed = [stm.cond] if isinstance(stm, imp.Assert) else StmUses(stm).expressions
+    cells = cell_access(stm)
+    if cells and not _is_there(cells.block, cells.at, dims, counts):
+        return False
+    inside = (one for body in bodies(stm) for one in body)
+    return all(map(cannot_fail, needed)) and all(_is_own(one, dims, counts) for one in inside)
 
 
 def _is_there(block: Name, at: SE, dims: Sequence[tuple[Name, SE]], counts: Counts) -> bool:

@@ -25,6 +25,7 @@ from compiler.codegen.index import row_major
 from compiler.codegen.kernels.fuse_scan_map import KeptValue, own_value
 from compiler.codegen.kernels.nodes import OWN
 from compiler.codegen.kernels.same_blocks import Blocks
+from compiler.codegen.stm_uses import StmUses
 from compiler.codegen.traits import assigned, loaded, may_recompute, reads, stored, traits_of
 from compiler.ir.nodes import SE, Lit, Var
 from compiler.ir.sizes import prim_of
@@ -102,12 +103,9 @@ class _Points:
         self.data: set[Name] = set()
         """Variables that depend on loads."""
         for stm in statements(body):
-            if isinstance(stm, imp.Load | imp.Declare):
-                self.data.add(stm.name)
-            elif isinstance(stm, imp.Apply):
-                self.data.update(stm.names)
-            elif isinstance(stm, imp.Define) and reads(stm.value) & self.data:
-                self.data.add(stm.name)
+            uses = StmUses(stm)
+            if not isinstance(stm, imp.Define) or not self.data.isdisjoint(uses.scalars):
+                self.data.update(uses.bound)
         stores = (s for s in body if isinstance(s, imp.Store) and not reads(s.at) & self.bound)
         self.stored = {store.value: store for store in stores}
         """Values that the points store anyway."""

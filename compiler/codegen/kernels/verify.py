@@ -213,8 +213,11 @@ class _Checker(ImpChecker):
     def at_once(self, body: imp.Stms, but: tuple[type[imp.Stm], ...]) -> None:
         """Check that an atomic body does not synchronise, and lacks these classes."""
         for stm in statements(body):
-            wrong = isinstance(stm, (k.Barrier, k.Shuffle, k.Ticket, k.Publish, k.Await, *but))
+            wrong = type(stm) in _WAITS or isinstance(stm, but)
             self.must(not wrong, f"`{type(stm).__name__}` in what is done at once")
+
+
+_WAITS = k.KERNELS.trait("waits")
 
 
 class _Divergence:
