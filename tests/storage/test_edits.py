@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ from compiler.base.context import Ctx, Options
 from compiler.base.names import NameSource
 from compiler.driver.pipeline import Compilation
 from compiler.driver.targets import target_named
-from compiler.ir.nodes import Assert, Function
+from compiler.ir.nodes import Alloc, Assert, Function
 from compiler.ir.walk import free
 from compiler.storage.short_circuit import edit_state, edits
+from compiler.storage.short_circuit.analyses import Analyses
 from compiler.storage.short_circuit.edit_state import Edited
 from compiler.storage.short_circuit.points import Shortcut
 from compiler.storage.short_circuit.summaries import Summaries
@@ -73,9 +75,9 @@ def test_the_tree_is_the_same_after_all_attempts() -> None:
     for fun in functions():
         tags = NameSource().fork(FREE)
         shortcut = Shortcut(fun, Ctx(Options(), tags, target=target_named("c")))
-        before = shape(shortcut.now.tree, {})
+        before = shape(shortcut.state.now.tree, {})
         edited_ones += shortcut.run() is not fun
-        assert shape(shortcut.now.tree, {}) == before == shape(tree_of(fun), {})
+        assert shape(shortcut.state.now.tree, {}) == before == shape(tree_of(fun), {})
     assert edited_ones > 2
 
 
@@ -128,6 +130,25 @@ def test_what_is_known_of_arrays_stays_while_others_move_up() -> None:
     edits.apply(now, edits.BuildInPlace({}, first, before[-1:], ()))
     assert summaries.touching(root) == (before[-1], *before[:-1])
     assert row(root, summaries.touching(root)) is not known
+
+
+def test_what_blocks_may_mean_follows_an_edit() -> None:
+    asked = 0
+    for fun in functions():
+        state = Analyses(fun, lambda name: None)
+        made = [stm.pat[0].name for stm in fun.body.stms if isinstance(stm.exp, Alloc)]
+        for old, new in pairwise(made):
+            assert not state.meanings.may_be_one(old, new)
+            state.apply(edits.TakeBlock(old, new))
+            assert state.meanings.may_be_one(old, new)
+            asked += 1
+    assert asked > 2
+
+
+def test_edits_are_applied_where_the_analyses_are_kept() -> None:
+    folder = Path(str(package.__file__)).parent
+    found = [path.name for path in folder.glob("*.py") if "edits.apply(" in path.read_text("utf-8")]
+    assert found == ["analyses.py"]
 
 
 def _changes(node: ast.AST, tables: set[str]) -> Iterator[str]:

@@ -1,10 +1,12 @@
 """Short-circuiting: build arrays in their destinations where that is provably safe (thesis ch. 6).
 
+circuit_point.py     data type of points
 points.py            finds the points and makes the attempts, outer and late ones first
 guards.py            removes checks of LMAD slices that provably hold (7)
 in_place.py          lets kernels overwrite arrays that they read (6)
 conditions.py        the numbered conditions
 project.py           projected index functions, and statements to lift for them (1 to 4)
+available.py         the place is known, and in bounds, at the creation (4)
 safety.py            access summaries (5)
 comparison.py        pairwise comparison of writes and uses
 access.py            data type of accesses
@@ -18,6 +20,7 @@ costs.py             cases in which a copy is faster (9)
 assumptions.py       facts that hold at a place of the program
 contexts.py          growing sets of facts, indexed by name
 terms.py             index arithmetic as polynomials
+analyses.py          what the attempts on a function share, kept in step with edits
 tree.py              immutable index of a function: parents, binders, users
 edit_state.py        edits so far, and the resulting program
 edits.py             edits as values
@@ -76,7 +79,7 @@ def short_circuit(prog: Prog, ctx: Ctx) -> Prog:
         for attempt in shortcut.attempts:
             attempt.meant = shortcut.meant
     records = tuple(
-        Record(tuple(one.attempts), one.terms.atoms, tuple(one.assumptions.proved))
+        Record(tuple(one.attempts), one.state.terms.atoms, tuple(one.state.assumptions.proved))
         for one in shortcuts
     )
     for record in records:

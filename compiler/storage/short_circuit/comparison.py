@@ -10,14 +10,12 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.protocol.refusals import Refusal
 from compiler.storage.short_circuit.access import Access, Obligation, Range, unique, with_lmad
-from compiler.storage.short_circuit.assumptions import Assumptions
+from compiler.storage.short_circuit.analyses import Analyses
 from compiler.storage.short_circuit.conditions import Failed, out_of_budget
 from compiler.storage.short_circuit.contexts import Context
 from compiler.storage.short_circuit.covers import covers
-from compiler.storage.short_circuit.edit_state import Edited
 from compiler.storage.short_circuit.outer_accesses import OutsideViews
-from compiler.storage.short_circuit.summaries import Summaries
-from compiler.storage.short_circuit.terms import ZERO, Terms
+from compiler.storage.short_circuit.terms import ZERO
 from compiler.storage.short_circuit.tree import TreeBody
 from compiler.storage.short_circuit.uses import Summary, Uses, uses
 from compiler.storage.short_circuit.wording import (
@@ -41,18 +39,13 @@ class Comparison:
 
     def __init__(
         self,
-        now: Edited,
-        terms: Terms,
-        assumptions: Assumptions,
-        summaries: Summaries,
+        state: Analyses,
         destination: Lmad[Poly] | None,
         checked: Context,
     ) -> None:
-        """`summaries`, `destination`, `checked`: see `Safety`."""
-        self._now = now
-        self._terms = terms
-        self._assumptions = assumptions
-        self._outside = OutsideViews(terms, assumptions, summaries, checked)
+        """`destination`, `checked`: see `Safety`."""
+        self._state = state
+        self._outside = OutsideViews(state, checked)
         self._destination = destination
         self._checked = checked
         self.obligations: list[Obligation] = []
@@ -63,7 +56,7 @@ class Comparison:
             for use in self._one_by_one(write, some, known, where):
                 if write.lmad is None or use.lmad is None:
                     unknown = use if use.lmad is None else write
-                    array = called(self._now, unknown.array)
+                    array = called(self._state.now, unknown.array)
                     raise Failed(
                         Refusal.COMPUTED_CELLS,
                         f"Which elements of {array} are used {where} depends on values that are "
@@ -71,12 +64,14 @@ class Comparison:
                     )
                 if use.lmad == self._destination:
                     kind = Refusal.ANY_CELL if use.lost is None else Refusal.UNKNOWN_CELLS
-                    raise Failed(kind, anywhere(self._now, self._terms, use, where))
+                    raise Failed(kind, anywhere(self._state.now, self._state.terms, use, where))
                 verdict = self._decided(write.lmad, use.lmad, known, where)
                 if not isinstance(verdict, Disjoint):
-                    first, second = describe_pair(self._now, write.array, use.array)
+                    first, second = describe_pair(self._state.now, write.array, use.array)
                     does = "written" if use.writes else "read"
-                    because = not_apart(self._now.spell.poly, first, second, does, where, verdict)
+                    because = not_apart(
+                        self._state.now.spell.poly, first, second, does, where, verdict
+                    )
                     raise Failed(
                         Refusal.NOT_APART, because + self._unbounded(write.lmad, use.lmad, verdict)
                     )
@@ -91,8 +86,8 @@ class Comparison:
     ) -> None:
         """Compare one iteration's writes with uses of other, or only of later iterations."""
         assert scope.parent is not None
-        outside = self._assumptions.in_front(scope.parent)
-        inside = self._assumptions.at(scope)
+        outside = self._state.assumptions.in_front(scope.parent)
+        inside = self._state.assumptions.at(scope)
         for write in one.writes:
             for use in self._not_all_apart(write, one.uses, scope, over, outside, where):
                 if self._apart(write, use, scope, over, outside, where):
@@ -145,14 +140,14 @@ class Comparison:
     def all_apart(self, scope: TreeBody, one: Summary, over: Sequence[Range], where: str) -> None:
         """Compare all writes of all iterations with all uses."""
         assert scope.parent is not None
-        known = self._assumptions.in_front(scope.parent)
+        known = self._state.assumptions.in_front(scope.parent)
         writes = [self._outside.leave(w, scope, over) for w in one.writes]
         self.compare(writes, self._outside.left(one.uses, scope, over), known, where.format("all"))
 
     def _unbounded(self, write: Lmad[Poly], use: Lmad[Poly], verdict: Verdict) -> str:
         missing = verdict.missing if isinstance(verdict, Unknown) else None
         names = write.names() | use.names() if missing is None else missing.names()
-        return unbounded(self._now, self._terms, names)
+        return unbounded(self._state.now, self._state.terms, names)
 
     def _one_by_one(
         self, write: Access, some: Uses, known: Context, where: str
@@ -176,10 +171,12 @@ class Comparison:
         """Yield the uses not proved disjoint from a write as part of a cover."""
 
         def is_size(size: Poly) -> bool:
-            return self._assumptions.is_size(size, known)
+            return self._state.assumptions.is_size(size, known)
 
         def is_argument(size: Poly) -> bool:
-            return self._assumptions.is_size(size, self._assumptions.at(self._now.tree.root))
+            return self._state.assumptions.is_size(
+                size, self._state.assumptions.at(self._state.now.tree.root)
+            )
 
         waiting = [*covers(some.covers(is_argument), is_size, write)][::-1]
         while waiting:
@@ -214,13 +211,14 @@ class Comparison:
         """
         verdict = self._verdict(write, use, known)
         names = sorted((write.names() | use.names()).difference(told))
-        chosen = next((name for name in names if self._terms.choice(name)), None)
+        chosen = next((name for name in names if self._state.terms.choice(name)), None)
         if isinstance(verdict, Disjoint) or chosen is None or len(told) == _CHOICES:
             self._record(write, use, where, verdict)
             return verdict
         before = len(self.obligations)
-        for value, cond, holds in self._terms.choice(chosen):
-            side = Context(equal=((chosen, value),)).plus(self._assumptions.condition(cond, holds))
+        for value, cond, holds in self._state.terms.choice(chosen):
+            more = self._state.assumptions.condition(cond, holds)
+            side = Context(equal=((chosen, value),)).plus(more)
             found = self._decided(write, use, known.plus(side), where, (*told, chosen))
             if not isinstance(found, Disjoint):
                 del self.obligations[before:]
@@ -229,9 +227,9 @@ class Comparison:
         return found
 
     def _verdict(self, write: Lmad[Poly], use: Lmad[Poly], known: Context) -> Verdict:
-        if self._assumptions.budget.is_spent:
+        if self._state.assumptions.budget.is_spent:
             raise out_of_budget()
-        return self._assumptions.disjoint(write, use, known.plus(self._checked))
+        return self._state.assumptions.disjoint(write, use, known.plus(self._checked))
 
     def _record(self, write: Lmad[Poly], use: Lmad[Poly], where: str, verdict: Verdict) -> None:
         self.obligations.append(Obligation(write, use, where, verdict))

@@ -22,11 +22,10 @@ from compiler.ir.slices import as_lmad
 from compiler.protocol.refusals import Refusal
 from compiler.storage.short_circuit import edits
 from compiler.storage.short_circuit.access import Obligation
-from compiler.storage.short_circuit.assumptions import Assumptions
+from compiler.storage.short_circuit.analyses import Analyses
 from compiler.storage.short_circuit.attempts import GUARD, Attempt
 from compiler.storage.short_circuit.contexts import NOTHING, Context
-from compiler.storage.short_circuit.edit_state import Edited
-from compiler.storage.short_circuit.terms import ZERO, Terms
+from compiler.storage.short_circuit.terms import ZERO
 from compiler.storage.short_circuit.tree import Item, TreeBody
 from compiler.storage.short_circuit.wording import called
 
@@ -36,22 +35,18 @@ class Guards:
 
     def __init__(
         self,
-        now: Edited,
-        terms: Terms,
-        assumptions: Assumptions,
+        state: Analyses,
         ctx: Ctx,
         numbers: Iterator[int],
     ) -> None:
         """`numbers`: numbers of future attempts."""
         self.numbers = numbers
-        self.now = now
-        self.terms = terms
-        self.assumptions = assumptions
+        self.state = state
         self.ctx = ctx
 
     def prove(self, scope: TreeBody) -> Iterator[Attempt]:
         """Try to prove each guard in a body, and remove those that hold."""
-        for item in self.now.items(scope):
+        for item in self.state.now.items(scope):
             for child in item.children:
                 yield from self.prove(child)
             guard = self._guard(item)
@@ -68,26 +63,26 @@ class Guards:
         known = NOTHING
         while isinstance(cond, Var) or (isinstance(cond, Bin) and cond.op == "||"):
             if isinstance(cond, Var):
-                cond = self.terms.defs.get(cond.name)
+                cond = self.state.terms.defs.get(cond.name)
             else:
-                known = known.plus(self.assumptions.condition(cond.lhs, False))
+                known = known.plus(self.state.assumptions.condition(cond.lhs, False))
                 cond = cond.rhs
         if isinstance(cond, Fun) and FUNS[cond.fun][1] == "lmad":
             return cond, known
         return None
 
     def _try(self, guard: Fun, more: Context, item: Item) -> Attempt:
-        known = self.assumptions.in_front(item).plus(more)
-        parts = [self.terms.poly(arg) for arg in guard.args]
+        known = self.state.assumptions.in_front(item).plus(more)
+        parts = [self.state.terms.poly(arg) for arg in guard.args]
         inside = guard.fun.startswith("inside")
         dims = tuple(map(Dim, *(parts[2 if inside else 0 :][k::2] for k in (0, 1))))
         name, array, mem = self._guarded(dims, item)
         attempt = Attempt(
             next(self.numbers), GUARD, name, array, item.stm.prov, mem, check=item.stm
         )
-        what = f"the slice of {called(self.now, array)}" if array else "the slice"
+        what = f"the slice of {called(self.state.now, array)}" if array else "the slice"
         because = ""
-        if self.assumptions.budget.is_spent:
+        if self.state.assumptions.budget.is_spent:
             claim = f"All of {what} lies inside" if inside else f"No two elements of {what} meet"
             because = "the steps that proving may take are used up"
         elif inside:
@@ -95,12 +90,15 @@ class Guards:
             missing = self._inside(parts[0], Lmad(parts[1], dims), known)
             if missing is not None:
                 attempt.missing = (missing,)
-                because = f"{self.now.spell.poly(missing)} >= 0 is not proved"
+                because = f"{self.state.now.spell.poly(missing)} >= 0 is not proved"
         else:
             claim = f"No two elements of {what} are one cell"
             attempt.obligations = list(self._apart(dims, known))
             because = next(
-                filter(None, (_unproved(o, self.now.spell.poly) for o in attempt.obligations)), ""
+                filter(
+                    None, (_unproved(o, self.state.now.spell.poly) for o in attempt.obligations)
+                ),
+                "",
             )
         if because:
             attempt.refusal, attempt.condition = Refusal.GUARD, Refusal.GUARD.condition
@@ -118,21 +116,21 @@ class Guards:
         attempt.because = applied.because
         if self.ctx.commit(GUARD, item.stm.prov, applied, attempt.number) is not None:
             attempt.done = True
-            edits.apply(self.now, edits.RemoveCheck(item))
+            self.state.apply(edits.RemoveCheck(item))
         return attempt
 
     def _guarded(
         self, dims: tuple[Dim[Poly], ...], item: Item
     ) -> tuple[Name, Name, MemBind | None]:
         """Return the guarded slice: its name, its array, and its binding."""
-        mem = self.now.mem
-        for later in self.now.items(item.scope)[self.now.at(item) + 1 :]:
+        mem = self.state.now.mem
+        for later in self.state.now.items(item.scope)[self.state.now.at(item) + 1 :]:
             exp = later.stm.exp
             if not isinstance(exp, Slice | Update) or not isinstance(exp.dims[0], DimLmad):
                 continue
-            if as_lmad(exp.dims[0], self.terms.poly, self.terms.normal).dims == dims:
+            if as_lmad(exp.dims[0], self.state.terms.poly, self.state.terms.normal).dims == dims:
                 full = mem[exp.array]
-                part = MemBind(full.block, self.terms.sliced(full.lmad, exp.dims))
+                part = MemBind(full.block, self.state.terms.sliced(full.lmad, exp.dims))
                 return later.stm.pat[0].name, exp.array, part
         return "", "", None
 
@@ -140,19 +138,20 @@ class Guards:
 
     def _inside(self, length: Poly, lmad: Lmad[Poly], known: Context) -> Poly | None:
         """Return the first unproved claim that all cells are below a length, or None."""
-        prover = self.assumptions.prover((length,), known, lmad)
+        assumptions = self.state.assumptions
+        prover = assumptions.prover((length,), known, lmad)
         lows, highs = [lmad.offset], [lmad.offset]
         for dim in lmad.dims:
             extent = (dim.size - 1) * dim.stride
-            if self.assumptions.shows(prover, dim.stride):
+            if assumptions.shows(prover, dim.stride):
                 highs = [cell + extent for cell in highs]
-            elif self.assumptions.shows(prover, -dim.stride):
+            elif assumptions.shows(prover, -dim.stride):
                 lows = [cell + extent for cell in lows]
             else:
                 lows += [cell + extent for cell in lows]
                 highs += [cell + extent for cell in highs]
         claims = [*lows, *(length - 1 - cell for cell in highs)]
-        return next((claim for claim in claims if not self.assumptions.shows(prover, claim)), None)
+        return next((claim for claim in claims if not assumptions.shows(prover, claim)), None)
 
     def _apart(self, dims: Sequence[Dim[Poly]], known: Context) -> Iterator[Obligation]:
         """Yield for each dimension that elements which first differ there are distinct cells."""
@@ -160,7 +159,7 @@ class Guards:
             rest = tuple(dims[k + 1 :])
             ahead = Lmad(dim.stride, (Dim(dim.size - 1, dim.stride), *rest))
             here = Lmad(ZERO, rest)
-            verdict = self.assumptions.disjoint(ahead, here, known)
+            verdict = self.state.assumptions.disjoint(ahead, here, known)
             yield Obligation(ahead, here, f"dimension {k + 1} of the slice", verdict)
             if not isinstance(verdict, Disjoint):
                 return

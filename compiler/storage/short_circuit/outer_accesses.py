@@ -12,10 +12,9 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.storage.short_circuit import quotients
 from compiler.storage.short_circuit.access import Access, Range, expanded, with_lmad
-from compiler.storage.short_circuit.assumptions import Assumptions
+from compiler.storage.short_circuit.analyses import Analyses
 from compiler.storage.short_circuit.contexts import NOTHING, Context
-from compiler.storage.short_circuit.summaries import Summaries
-from compiler.storage.short_circuit.terms import ZERO, Terms
+from compiler.storage.short_circuit.terms import ZERO
 from compiler.storage.short_circuit.tree import TreeBody
 from compiler.storage.short_circuit.uses import Uses
 
@@ -27,16 +26,13 @@ class OutsideViews:
 
     def __init__(
         self,
-        terms: Terms,
-        assumptions: Assumptions,
-        summaries: Summaries,
+        state: Analyses,
         checked: Context = NOTHING,
     ) -> None:
         """`checked`: further facts of one attempt, for single accesses."""
-        self._terms = terms
-        self._assumptions = assumptions
+        self._state = state
         self._checked = checked
-        self._kept = summaries.outside
+        self._kept = state.summaries.outside
         self._own: dict[_Key, Lmad[Poly] | None] = {}
 
     def leave(self, access: Access, scope: TreeBody, over: Sequence[Range]) -> Access:
@@ -79,11 +75,13 @@ class OutsideViews:
         key = scope, lmad, len(over)
         kept = self._kept if more is NOTHING else self._own
         if key not in kept:
-            known = self._assumptions.at(scope).plus(more)
+            known = self._state.assumptions.at(scope).plus(more)
             found: Lmad[Poly] | None = lmad
             for one in reversed(over):
                 if found is not None:
-                    found = quotients.expanded(found, one, known, self._terms, self._assumptions)
+                    found = quotients.expanded(
+                        found, one, known, self._state.terms, self._state.assumptions
+                    )
             kept[key] = None if found is None or self._inside(found, scope) else found
         return kept[key]
 
@@ -93,7 +91,7 @@ class OutsideViews:
 
     def _bound_in(self, name: Name, scope: TreeBody) -> bool:
         """True if a name is bound in a scope or further inside."""
-        found = self._terms.scope(name)
+        found = self._state.terms.scope(name)
         return found is not None and found.depth >= scope.depth
 
     def others(
@@ -114,7 +112,7 @@ class OutsideViews:
             for side, text in ((later, "later"), (earlier, "earlier")):
                 if only_later and side is earlier:
                     continue
-                some = self._assumptions.stated(side.count - 1)
+                some = self._state.assumptions.stated(side.count - 1)
                 yield self._shifted(use, scope, over[: k + 1], index, side, inner), text, some
 
     def _shifted(

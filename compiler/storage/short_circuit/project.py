@@ -18,9 +18,8 @@ from compiler.ir.may_fail import operator_may_fail
 from compiler.ir.sizes import poly_of, prim_of
 from compiler.ir.walk import se_parts
 from compiler.protocol.refusals import Refusal
-from compiler.storage.short_circuit.assumptions import Assumptions
+from compiler.storage.short_circuit.analyses import Analyses
 from compiler.storage.short_circuit.conditions import Failed
-from compiler.storage.short_circuit.edit_state import Edited
 from compiler.storage.short_circuit.edits import BuildInPlace
 from compiler.storage.short_circuit.terms import Terms
 from compiler.storage.short_circuit.tree import Item, TreeBody
@@ -44,14 +43,10 @@ _MOVABLE = (
 class Projection:
     """The changes of a successful attempt."""
 
-    def __init__(
-        self, now: Edited, terms: Terms, assumptions: Assumptions, new: Iterable[Item] = ()
-    ) -> None:
+    def __init__(self, state: Analyses, new: Iterable[Item] = ()) -> None:
         """`new`: statements in no body yet, which bind the place's indices."""
         self.named = {item.stm.pat[0].name: item for item in new}
-        self.now = now
-        self.terms = terms
-        self.assumptions = assumptions
+        self.state = state
         self.new: dict[Name, ir.MemBind] = {}
         """New bindings of the source and of all arrays in its block."""
         self.blocks: list[Name] = []
@@ -73,7 +68,7 @@ class Projection:
 
     def binder(self, name: Name) -> Item | None:
         """Return the statement that binds a name, new ones included."""
-        return self.named.get(name) or self.now.binder(name)
+        return self.named.get(name) or self.state.now.binder(name)
 
     # --- conditions 1 to 3 ---
 
@@ -85,7 +80,7 @@ class Projection:
         `given`: the result of the body that it is. Returns the creating statement. Errors: `Failed`
         with the reason.
         """
-        now = self.now
+        now = self.state.now
         block = now.mem[source].block
         what = called(now, source)
         binder = now.binder(block)
@@ -94,10 +89,10 @@ class Projection:
                 Refusal.ELSEWHERE_IN_IT,
                 f"{what} is in the destination's memory already, at another place.",
             )
-        if binder is None or binder.scope is not scope or self.now.at(binder) >= end:
+        if binder is None or binder.scope is not scope or self.state.now.at(binder) >= end:
             raise Failed(
                 Refusal.THERE_ALREADY,
-                there_already(now, source, block, self.now.items(scope)[end:]),
+                there_already(now, source, block, self.state.now.items(scope)[end:]),
             )
         self._own_block(block, what)
         self._same_space(block, target.block, what)
@@ -130,14 +125,14 @@ class Projection:
         return Failed(Refusal.BUILT_OTHERWISE, because)
 
     def _called(self, name: Name) -> str:
-        return called(self.now, name)
+        return called(self.state.now, name)
 
     def _own_block(self, block: Name, what: str) -> None:
         """Check that no call creates the block: functions take and return separate blocks."""
-        binder = self.now.binder(block)
+        binder = self.state.now.binder(block)
         if binder is not None and isinstance(binder.stm.exp, ir.Call):
             how = f"made by `{base_of(binder.stm.exp.fun)}`"
-        elif block in self.now.given:
+        elif block in self.state.now.given:
             how = "given to a function"
         else:
             return
@@ -147,7 +142,7 @@ class Projection:
         )
 
     def _same_space(self, block: Name, target: Name, what: str) -> None:
-        mine, theirs = self.now.tree.types[block], self.now.tree.types[target]
+        mine, theirs = self.state.now.tree.types[block], self.state.now.tree.types[target]
         assert isinstance(mine, ir.Mem)
         assert isinstance(theirs, ir.Mem)
         if mine.space != theirs.space:
@@ -160,10 +155,10 @@ class Projection:
         self, scope: TreeBody, end: int, block: Name, source: Name, given: int | None
     ) -> None:
         """Check condition 3. Raises Failed."""
-        now = self.now
+        now = self.state.now
         for name in now.members.get(block, ()):
             for item in now.users_in(name, scope):
-                if self.now.at(item) > end and self.late is None:
+                if self.state.now.at(item) > end and self.late is None:
                     self.late = Failed(
                         Refusal.USED_AGAIN,
                         f"{self._called(name)} is used again{in_line(item)} after it has been put "
@@ -188,7 +183,7 @@ class Projection:
 
     def _undone(self, source: Name, block: Name, lmad: Lmad[Poly]) -> tuple[Item, Lmad[Poly]]:
         """Return the statement that creates what `source` is a view of, and its place."""
-        now = self.now
+        now = self.state.now
         name = source
         while (item := now.binder(name)) is not None:
             exp = item.stm.exp
@@ -229,34 +224,34 @@ class Projection:
         roots = self._roots(creation, block)
         if members[0] in roots or len(roots) != 1:
             return creation, lmad
-        mem = self.now.mem
+        mem = self.state.now.mem
         if not self._same(mem[members[0]], mem[roots[0]]):
             raise self.built_otherwise(roots[0])
         return self._undone(members[0], block, lmad)
 
     def _shape(self, name: Name) -> tuple[Poly, ...]:
-        return self.now.array(name).shape
+        return self.state.now.array(name).shape
 
     def _reshaped(self, lmad: Lmad[Poly], shape: tuple[Poly, ...], name: Name) -> Lmad[Poly]:
         """Reshape a place. Raises Failed if that is impossible."""
         seen = lmad.reshape(shape)
         if isinstance(seen, Lmad):
             return seen
-        normal = self.terms.normal
-        normalised = self.terms.normal_lmad(lmad).reshape([normal(size) for size in shape])
+        normal = self.state.terms.normal
+        normalised = self.state.terms.normal_lmad(lmad).reshape([normal(size) for size in shape])
         if isinstance(normalised, Lmad):
             strides = normalised.strides
         elif len(shape) == lmad.rank and self._coerced(lmad.shape, shape):
             strides = lmad.strides
         else:
-            why = seen.because(self.now.spell.poly)
+            why = seen.because(self.state.now.spell.poly)
             raise Failed(Refusal.OTHER_SHAPE, f"{self._called(name)} has another shape: {why}.")
         dims = tuple(Dim(size, stride) for size, stride in zip(shape, strides, strict=True))
         return Lmad(lmad.offset, dims)
 
     def _coerced(self, old: Sequence[Poly], new: Sequence[Poly]) -> bool:
         """True if a reshape between equal ranks only renames sizes, as a check allows."""
-        normal = self.terms.normal
+        normal = self.state.terms.normal
         for a, b in zip(old, new, strict=True):
             difference = normal(a) - normal(b)
             if difference.constant not in (None, 0):
@@ -273,7 +268,7 @@ class Projection:
 
         Also inverts the only index of a dimension of size 1.
         """
-        normal = self.terms.normal
+        normal = self.state.terms.normal
         for k, (dim, size) in enumerate(zip(dims, self._shape(array), strict=True)):
             if isinstance(dim, ir.DimFix) and normal(size) == 1:
                 lmad = lmad.with_single(k)
@@ -284,7 +279,7 @@ class Projection:
                     f"Only a part of {self._called(array)} goes into the place: all of it would "
                     "not fit.",
                 )
-            stride = self.terms.poly(dim.stride)
+            stride = self.state.terms.poly(dim.stride)
             if stride == -1:
                 lmad = lmad.slice(k, size - 1, size, Poly.const(-1))
             elif stride != 1:
@@ -295,7 +290,7 @@ class Projection:
 
     def _roots(self, creation: Item, block: Name) -> list[Name]:
         """Return the arrays that a statement creates in a block."""
-        mem = self.now.mem
+        mem = self.state.now.mem
         return [p.name for p in creation.stm.pat if p.name in mem and mem[p.name].block == block]
 
     def _branches(self, item: Item, block: Name, name: Name) -> None:
@@ -305,9 +300,9 @@ class Projection:
         for scope in item.children:
             result = scope.results[array]
             assert isinstance(result, str)
-            if self.now.mem[result].block != self.now.block(str(scope.results[at])):
+            if self.state.now.mem[result].block != self.state.now.block(str(scope.results[at])):
                 raise self.built_otherwise(name)
-            self.build(scope, len(self.now.items(scope)), result, self.new[name], array)
+            self.build(scope, len(self.state.now.items(scope)), result, self.new[name], array)
 
     def _forwards(self, members: Sequence[Name], block: Name, target: Name) -> None:
         """Compute the new place of every array in the block."""
@@ -319,7 +314,7 @@ class Projection:
 
     def _derived(self, name: Name) -> Lmad[Poly]:
         """Return the new index function of an array, from its definition."""
-        now, new = self.now, self.new
+        now, new = self.state.now, self.new
         item = now.binder(name)
         back: Name | None = None
         match item.stm.exp if item is not None else None:
@@ -357,7 +352,7 @@ class Projection:
 
     def _check_loop(self, name: Name) -> None:
         """Check that an iteration's result has the place of its parameter. Raises Failed."""
-        item = self.now.binder(name)
+        item = self.state.now.binder(name)
         if item is None or not isinstance(item.stm.exp, ir.Loop):
             return
         names = [param.name for param in item.stm.exp.params]
@@ -372,12 +367,12 @@ class Projection:
             raise self.built_otherwise(name)
 
     def _sliced(self, lmad: Lmad[Poly], dims: tuple[ir.DimIndex, ...], name: Name) -> Lmad[Poly]:
-        return sliced(self.terms, lmad, dims, self.now.tree.binder[name])
+        return sliced(self.state.terms, lmad, dims, self.state.now.tree.binder[name])
 
     def _same(self, a: ir.MemBind, b: ir.MemBind) -> bool:
         if a.block != b.block:
             return False
-        normal = self.terms.normal_lmad
+        normal = self.state.terms.normal_lmad
         return a.lmad == b.lmad or normal(a.lmad).same_cells(normal(b.lmad))
 
     # --- condition 4 ---
@@ -398,10 +393,10 @@ class Projection:
         while wanted:
             name = wanted.pop()
             item = self.binder(name)
-            at = end if name in self.named else self.now.position(name, scope)
+            at = end if name in self.named else self.state.now.position(name, scope)
             if at is None:
                 raise Failed(Refusal.NO_NAME, NO_NAME)
-            if at < self.now.at(before):
+            if at < self.state.now.at(before):
                 continue
             assert item is not None
             if item in needed:
@@ -425,7 +420,7 @@ class Projection:
                     "made.",
                 )
             needed[item] = None
-            if name in roots or self.now.said(name) is not None:
+            if name in roots or self.state.now.said(name) is not None:
                 roots |= dict.fromkeys(item.names, roots.get(name, name))
             wanted += sorted(item.names)
             wanted += self._divisors(item, scope, before, end)
@@ -455,31 +450,32 @@ class Projection:
         if not isinstance(exp, ir.Index):
             return False
         claims: list[Poly] = []
-        for at, size in zip(exp.at, self.now.array(exp.array).shape, strict=True):
-            index = self.terms.poly(at)
-            claims += [index, self.terms.normal(size) - 1 - index]
-        known = self.assumptions.in_front(before)
-        return self.assumptions.unproved(claims, known, Lmad(Poly.const(0), ())) is None
+        for at, size in zip(exp.at, self.state.now.array(exp.array).shape, strict=True):
+            index = self.state.terms.poly(at)
+            claims += [index, self.state.terms.normal(size) - 1 - index]
+        known = self.state.assumptions.in_front(before)
+        return self.state.assumptions.unproved(claims, known, Lmad(Poly.const(0), ())) is None
 
     def make_room(self, scope: TreeBody, before: Item, destination: Name, end: int) -> None:
         """Lift the statements that initialise the destination, if they come later.
 
         They read nothing that changes in between: arrays bound before keep their values.
         """
-        now = self.now
+        now = self.state.now
         block = now.mem[destination].block
         made = now.binder(block)
         if made is None or made.scope is not scope or not isinstance(made.stm.exp, ir.Alloc):
             return
         first = min(now.members.get(block, ()), key=now.comes)
         item = now.tree.binder[first]
-        if item.scope is not scope or not self.now.at(before) < self.now.at(item) < end:
+        if item.scope is not scope or not self.state.now.at(before) < self.state.now.at(item) < end:
             return
         if not isinstance(item.stm.exp, (ir.Copy, ir.Iota, ir.Replicate, ir.Scratch)):
             return
         lifted = self.lifted
         needed = checks(
-            self.now.items(scope)[self.now.at(before) : self.now.at(item)], set(item.names)
+            self.state.now.items(scope)[self.state.now.at(before) : self.state.now.at(item)],
+            set(item.names),
         )
         try:
             divisors = self._divisors(item, scope, before, end)
@@ -495,13 +491,13 @@ class Projection:
     def lift(self, items: Sequence[Item]) -> None:
         """Add statements to those lifted before the creation."""
         found, new = {*self.lifted, *items}, self.named.values()
-        before = sorted(found.difference(new), key=self.now.at)
+        before = sorted(found.difference(new), key=self.state.now.at)
         self.lifted = [*before, *(item for item in new if item in found)]
 
     def _never_zero(self, se: ir.SE) -> bool:
         """True for a value with zero replaced by another."""
-        if isinstance(se, ir.Var) and se.name in self.terms.defs:
-            return self._never_zero(self.terms.defs[se.name])
+        if isinstance(se, ir.Var) and se.name in self.state.terms.defs:
+            return self._never_zero(self.state.terms.defs[se.name])
         match se:
             case ir.Lit(value, _):
                 return value != 0
@@ -513,10 +509,11 @@ class Projection:
         """True if facts at a statement prove a divisor nonzero."""
         if prim_of(divisor) != "i64":
             return False
-        value, nowhere = self.terms.poly(divisor), Lmad(Poly.const(0), ())
-        known = self.assumptions.in_front(before)
+        value, nowhere = self.state.terms.poly(divisor), Lmad(Poly.const(0), ())
+        assumptions = self.state.assumptions
+        known = assumptions.in_front(before)
         signs = ([sign * value - 1] for sign in (1, -1))
-        return any(self.assumptions.unproved(claim, known, nowhere) is None for claim in signs)
+        return any(assumptions.unproved(claim, known, nowhere) is None for claim in signs)
 
     def _divisors(self, item: Item, scope: TreeBody, before: Item, end: int) -> list[Name]:
         """Lift the checks that a statement's divisors are nonzero; return the names they need."""
@@ -524,15 +521,17 @@ class Projection:
         for divisor in (x for part in _scalars(item.stm.exp) for x in _divisors(part)):
             if self._never_zero(divisor) or self._is_nonzero(divisor, before):
                 continue
-            check = next((c for c in self.now.items(scope)[:end] if _denies_zero(c, divisor)), None)
+            check = next(
+                (c for c in self.state.now.items(scope)[:end] if _denies_zero(c, divisor)), None
+            )
             if check is None:
-                value = self.terms.poly(divisor) if prim_of(divisor) == "i64" else None
+                value = self.state.terms.poly(divisor) if prim_of(divisor) == "i64" else None
                 raise Failed(
                     Refusal.DIVIDED,
                     "The place is computed by a division that is not checked before.",
                     missing=() if value is None else (value - 1,),
                 )
-            if self.now.at(check) > self.now.at(before):
+            if self.state.now.at(check) > self.state.now.at(before):
                 self.lift([check])
                 names += check.names
         return names

@@ -16,16 +16,12 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.protocol.refusals import Refusal
-from compiler.storage.blocks import Meanings
 from compiler.storage.short_circuit.access import Access, unique
-from compiler.storage.short_circuit.assumptions import Assumptions
+from compiler.storage.short_circuit.analyses import Analyses
 from compiler.storage.short_circuit.comparison import Comparison, NoComparison
 from compiler.storage.short_circuit.conditions import Failed
 from compiler.storage.short_circuit.contexts import NOTHING, Context
-from compiler.storage.short_circuit.edit_state import Edited
 from compiler.storage.short_circuit.outer_accesses import OutsideViews
-from compiler.storage.short_circuit.summaries import Summaries
-from compiler.storage.short_circuit.terms import Terms
 from compiler.storage.short_circuit.tree import Item, TreeBody, all_items
 from compiler.storage.short_circuit.uses import NO_USES, Summary, Uses, combine_uses, uses
 from compiler.storage.short_circuit.wording import called, describe
@@ -38,39 +34,28 @@ class Safety:
 
     def __init__(
         self,
-        now: Edited,
-        terms: Terms,
-        assumptions: Assumptions,
-        meanings: Meanings,
+        state: Analyses,
         new: dict[Name, ir.MemBind],
         block: Name,
         destination: Lmad[Poly] | None = None,
         checked: Context = NOTHING,
         lifted: frozenset[Item] = frozenset(),
-        summaries: Summaries | None = None,
     ) -> None:
         """`destination`: index function that certainly contains the source's place.
 
         `checked`: facts checked before the source is created; `lifted`: statements moved before it.
-        `summaries`: cache across attempts.
         """
         self.lifted = lifted
-        self.summaries = summaries or Summaries(now)
-        self.now = now
-        self.terms = terms
-        self.assumptions = assumptions
-        self.meanings = meanings
+        self.state = state
         self.new = new
         self.block = block
-        self.roots = meanings.of(block)
-        self.outside = OutsideViews(terms, assumptions, self.summaries)
-        self.comparison = self.comparing(
-            now, terms, assumptions, self.summaries, destination, checked
-        )
-        self._kept = self.summaries.of(block if meanings.is_given(block) else self.roots)
+        self.outside = OutsideViews(state)
+        self.comparison = self.comparing(state, destination, checked)
+        meanings = state.meanings
+        self._kept = state.summaries.of(block if meanings.is_given(block) else meanings.of(block))
         self._alone: dict[TreeBody, set[Item]] = {}
         """Statements analysed individually, because they concern the source or are lifted."""
-        for item in (*self.summaries.concerned(new), *lifted):
+        for item in (*self.state.summaries.concerned(new), *lifted):
             at: Item | None = item
             while at is not None:
                 self._alone.setdefault(at.scope, set()).add(at)
@@ -82,27 +67,30 @@ class Safety:
 
     def segment(self, scope: TreeBody, first: int, end: int) -> Summary:
         """Summarise the statements `first .. end - 1` of the body that ends in the point."""
-        return self._backwards(scope, first, end, Summary(), self.assumptions.at(scope, end))
+        return self._backwards(scope, first, end, Summary(), self.state.assumptions.at(scope, end))
 
     def _body(self, scope: TreeBody, after: Summary | None = None) -> Summary:
         """Summarise a nested body; `after` summarises its end."""
-        known = self.assumptions.at(scope)
-        return self._backwards(scope, 0, len(self.now.items(scope)), after or Summary(), known)
+        known = self.state.assumptions.at(scope)
+        end = len(self.state.now.items(scope))
+        return self._backwards(scope, 0, end, after or Summary(), known)
 
     def _backwards(
         self, scope: TreeBody, first: int, end: int, total: Summary, known: Context
     ) -> Summary:
-        items = self.summaries.touching(scope)
+        items = self.state.summaries.touching(scope)
         row = self._kept.body(scope, items)
 
         def others(*ends: int) -> list[Uses]:
-            first, end = (self.summaries.number(scope, at) for at in ends)
+            first, end = (self.state.summaries.number(scope, at) for at in ends)
             return row.between(first, end, lambda k: self._uses(items[k]))
 
-        alone = [item for item in self._alone.get(scope, ()) if first <= self.now.at(item) < end]
-        for item in sorted(alone, key=lambda item: -self.now.at(item)):
-            total.uses = combine_uses([total.uses, *others(self.now.at(item) + 1, end)])
-            end = self.now.at(item)
+        alone = [
+            item for item in self._alone.get(scope, ()) if first <= self.state.now.at(item) < end
+        ]
+        for item in sorted(alone, key=lambda item: -self.state.now.at(item)):
+            total.uses = combine_uses([total.uses, *others(self.state.now.at(item) + 1, end)])
+            end = self.state.now.at(item)
             if item not in self.lifted:
                 here = self.item(item)
                 if here.writes and total.uses.count:
@@ -110,7 +98,7 @@ class Safety:
                         here.writes,
                         total.uses,
                         known,
-                        f"after {describe(self.now, item)}",
+                        f"after {describe(self.state.now, item)}",
                     )
                 total.writes += here.writes
                 total.uses = combine_uses([total.uses, here.uses])
@@ -142,7 +130,7 @@ class Safety:
             case ir.Update(array, dims, value):
                 lmad = self._lmad(array)
                 if lmad is not None:
-                    self._write(out, array, self.terms.sliced(lmad, dims))
+                    self._write(out, array, self.state.terms.sliced(lmad, dims))
                 self._move(item, out, [value])
             case ir.Copy(array):
                 self._create(out, stm)
@@ -177,8 +165,8 @@ class Safety:
 
     def _indexed(self, out: Summary, array: Name, lmad: Lmad[Poly], at: Sequence[ir.SE]) -> None:
         """Record the read of an element."""
-        for one in self.terms.chosen(at):
-            thread = list(map(self.terms.poly, one))
+        for one in self.state.terms.chosen(at):
+            thread = list(map(self.state.terms.poly, one))
             rows = tuple(lmad.fix(*thread[:k]) for k in range(len(thread) - 1, 0, -1))
             self._use(out, array, lmad.fix(*thread), False, rows)
 
@@ -188,15 +176,15 @@ class Safety:
         if mem is None:
             if not self._is_used(name):
                 return None
-            mem = self.now.mem[name]
-        return self.terms.normal_lmad(mem.lmad)
+            mem = self.state.now.mem[name]
+        return self.state.terms.normal_lmad(mem.lmad)
 
     def _is_used(self, name: Name) -> bool:
         """True if an array may share memory with the destination."""
         found = self._using.get(name)
         if found is None:
-            mem = self.now.mem.get(name)
-            found = mem is not None and self.meanings.may_be_one(self.block, mem.block)
+            mem = self.state.now.mem.get(name)
+            found = mem is not None and self.state.meanings.may_be_one(self.block, mem.block)
             self._using[name] = found
         return found
 
@@ -220,18 +208,18 @@ class Safety:
 
     def _wider(self, name: Name) -> tuple[Lmad[Poly], ...]:
         """Return the index functions of an array and of those that it is a view of."""
-        mem = self.new if name in self.new else self.now.mem
-        kept = self._wider_new if name in self.new else self.summaries.wider
+        mem = self.new if name in self.new else self.state.now.mem
+        kept = self._wider_new if name in self.new else self.state.summaries.wider
         block = mem[name].block
         views: list[Name] = []
         at: Name | None = name
         while at is not None and at in mem and mem[at].block == block and at not in kept:
             views.append(at)
-            at = self.now.tree.behind(at)
+            at = self.state.now.tree.behind(at)
         known = at is not None and at in mem and mem[at].block == block
         found = kept[at] if known and at is not None else ()
         for view in reversed(views):
-            lmad = self.terms.normal_lmad(mem[view].lmad)
+            lmad = self.state.terms.normal_lmad(mem[view].lmad)
             found = (lmad, *(other for other in found if other != lmad))
             kept[view] = found
         return found
@@ -245,7 +233,7 @@ class Safety:
 
     def _view(self, item: Item, exp: ir.Slice | ir.Rearrange | ir.Reshape, out: Summary) -> None:
         """Record a copy if the elements move to another block; else nothing."""
-        mem = self.now.mem
+        mem = self.state.now.mem
         if mem[item.stm.pat[0].name].block != mem[exp.array].block:
             self._create(out, item.stm)
             self._move(item, out, [exp.array])
@@ -260,9 +248,9 @@ class Safety:
         if out.writes and reads:
             written = {write.lmad for write in out.writes}
             meeting = uses(use for use in reads if use.lmad not in written)
-            known = self.assumptions.in_front(item)
+            known = self.state.assumptions.in_front(item)
             self.comparison.compare(
-                out.writes, meeting, known, f"within {describe(self.now, item)}"
+                out.writes, meeting, known, f"within {describe(self.state.now, item)}"
             )
         out.use(reads)
 
@@ -272,8 +260,8 @@ class Safety:
         """Summarise a loop: later iterations must not access its writes (thesis 6.6.1)."""
         (scope,) = item.children
         one = self._body(scope)
-        over = self.assumptions.ranges(scope)
-        where = f"in {{}} iterations of {describe(self.now, item)}"
+        over = self.state.assumptions.ranges(scope)
+        where = f"in {{}} iterations of {describe(self.state.now, item)}"
         if one.writes and one.uses.count:
             self.comparison.across(scope, one, over, True, where)
         out.writes += [self.outside.leave(w, scope, over) for w in one.writes]
@@ -286,10 +274,10 @@ class Safety:
         of threads in other kernels, are unordered.
         """
         scope = item.children[-1]
-        over = self.assumptions.ranges(scope)
+        over = self.state.assumptions.ranges(scope)
         one = self._body(scope, self._results(item, exp, scope))
         self._operators(item.children[:-1], out)
-        unordered, where = out.uses, describe(self.now, item)
+        unordered, where = out.uses, describe(self.state.now, item)
         if not isinstance(exp, ir.SegMap | ir.SegScan):
             unordered = combine_uses([one.uses, out.uses])
         elif one.writes and one.uses.count:
@@ -306,9 +294,9 @@ class Safety:
                 for name in inner.names:
                     if name in self.new:
                         raise Failed(
-                            Refusal.IN_OPERATOR, f"An operator uses {called(self.now, name)}."
+                            Refusal.IN_OPERATOR, f"An operator uses {called(self.state.now, name)}."
                         )
-                    if name in self.now.mem and self._is_used(name):
+                    if name in self.state.now.mem and self._is_used(name):
                         out.use([Access(name, None, True, self._wider(name))])
 
     def _results(self, item: Item, exp: ir.SegOp, scope: TreeBody) -> Summary:
@@ -326,13 +314,14 @@ class Safety:
             return alone.uses
 
         start = 0
-        for at in sorted({k for body, k in self.summaries.results(self.new) if body is scope}):
+        results = self.state.summaries.results(self.new)
+        for at in sorted({k for body, k in results if body is scope}):
             out.uses = combine_uses([out.uses, *row.between(start, at, one)])
             self._result(item, exp, at, out)
             start = at + 1
         out.uses = combine_uses([out.uses, *row.between(start, len(scope.results), one)])
-        known = self.assumptions.at(scope)
-        where = f"in the results of {describe(self.now, item)}"
+        known = self.state.assumptions.at(scope)
+        where = f"in the results of {describe(self.state.now, item)}"
         self.comparison.compare(out.writes, out.uses, known, where)
         return out
 
@@ -342,10 +331,10 @@ class Safety:
         param, result = item.stm.pat[at], scope.results[at]
         if not isinstance(param.type, ir.Array):
             return
-        known = self.assumptions.at(scope)
+        known = self.state.assumptions.at(scope)
         if isinstance(result, ir.Write):
             for index, value in result.writes:
-                row = self._row_of(out, param.name, list(map(self.terms.poly, index)))
+                row = self._row_of(out, param.name, list(map(self.state.terms.poly, index)))
                 if isinstance(value, str):
                     self._row(item, out, value, row, known)
             return
@@ -372,7 +361,7 @@ class Safety:
         if lmad is None or result in self.new or lmad == row:
             return
         access = Access(result, lmad, False, self._wider(result))
-        where = f"in the results of {describe(self.now, item)}"
+        where = f"in the results of {describe(self.state.now, item)}"
         self.comparison.compare(out.writes, uses([access]), known, where)
         out.use([access])
 
@@ -390,11 +379,11 @@ class Safety:
         `own` are the cells, `scope` is the body that the array `name` is built in. `rows`: the
         place is the thread's row of a result of that body's kernel.
         """
-        bound = self.now.scope_of(self.block)
-        access = Access(name, self.terms.normal_lmad(own), True)
+        bound = self.state.now.scope_of(self.block)
+        access = Access(name, self.state.terms.normal_lmad(own), True)
         while scope is not bound and scope.parent is not None:
             item = scope.parent
-            over = self.assumptions.ranges(scope)
+            over = self.state.assumptions.ranges(scope)
             if scope.kind == "kernel":
                 touched = self._touched(scope, item).unlike(access.lmad)
                 if not touched.count and rows:
@@ -403,7 +392,7 @@ class Safety:
                     scope, rows = item.scope, False
                     continue
                 rows = False
-                where = f"at {{}} points of {describe(self.now, item)}"
+                where = f"at {{}} points of {describe(self.state.now, item)}"
                 if isinstance(item.stm.exp, ir.SegMap):
                     touched = combine_uses([touched, uses([access])])
                 else:
@@ -415,15 +404,7 @@ class Safety:
 
     def _touched(self, scope: TreeBody, item: Item) -> Uses:
         """Return all accesses of one thread of a kernel to the destination."""
-        quiet = _Quiet(
-            self.now,
-            self.terms,
-            self.assumptions,
-            self.meanings,
-            self.new,
-            self.block,
-            summaries=self.summaries,
-        )
+        quiet = _Quiet(self.state, self.new, self.block)
         exp = item.stm.exp
         assert isinstance(exp, ir.SegOp)
         return quiet._body(scope, quiet._results(item, exp, scope)).uses

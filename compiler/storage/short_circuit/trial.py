@@ -220,7 +220,7 @@ class Trials:
         self.ctx = ctx
         self.attempts = attempts
         before = self.rerun()
-        self.now, self.assumptions = before.now, before.assumptions
+        self.now, self.assumptions = before.state.now, before.state.assumptions
 
     def rerun(self, given: Context = NOTHING, forced: int | None = None) -> Shortcut:
         """Repeat all attempts with more facts, or with one of them forced."""
@@ -240,7 +240,7 @@ class Trials:
             shortcut.run()
         except Forced:
             funs = list(self.prog.funs)
-            funs[self.at] = shortcut.now.rebuilt()
+            funs[self.at] = shortcut.state.now.rebuilt()
             return Prog(tuple(funs)), shortcut.attempts[number]
         return None
 
