@@ -22,7 +22,7 @@ from compiler.codegen.imp.parts import map_bodies, map_expressions, statements
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.stm_uses import count_names
 from compiler.codegen.traits import reads
-from compiler.ir.nodes import SE, Bin, Fun, Un, Var
+from compiler.ir.nodes import SE, Bin, Fun, Lit, Un, Var
 from compiler.ir.sizes import prim_of
 from compiler.ir.walk import map_subexpressions
 
@@ -31,6 +31,7 @@ FMA = Rule(
     "A product and the sum it goes into are one instruction of a GPU, which rounds once.",
     stops=True,
 )
+_NO_NAMES = Counter[Name](), Counter[Name]()
 _WIDE = ("f32", "f64")
 
 
@@ -76,7 +77,8 @@ class _Fusing:
 
     def stms(self, stms: imp.Stms) -> imp.Stms:
         """Rewrite a list; a product used by one sum alone moves there."""
-        counts = count_names(stms)
+        some = any(isinstance(stm, imp.Define) and _is_product(stm.value) for stm in stms)
+        counts = count_names(stms) if some else _NO_NAMES
         outside, self.products = self.products, dict(self.products)
         out: list[tuple[imp.Stm, bool]] = []
         for stm in stms:
@@ -107,6 +109,8 @@ class _Fusing:
 
     def fuse(self, se: SE) -> SE:
         """Rewrite an expression."""
+        if type(se) is Var or type(se) is Lit:
+            return se
         match se:
             case Bin("+" | "-" as op, "f32" | "f64" as at, lhs, rhs):
                 if product := self.product(lhs):
