@@ -152,7 +152,7 @@ class StmUses(BlockUses):
 
 
 @dataclass(frozen=True, slots=True)
-class CellAccess:
+class StmAccess:
     """A statement's access to `number` cells of a block, from `at` on; flags are set or awaited."""
 
     block: Name
@@ -168,7 +168,7 @@ class CellAccess:
         return self.is_flag or self.how == "both"
 
 
-def cell_access(stm: imp.Stm) -> CellAccess | None:
+def cell_access(stm: imp.Stm) -> StmAccess | None:
     """Return the access of a statement to cells, except of locks."""
     method = _ACCESSES.get(type(stm))
     if method is None:
@@ -176,7 +176,7 @@ def cell_access(stm: imp.Stm) -> CellAccess | None:
     node: Any = stm
     prim: Prim = getattr(stm, "prim", "i32")
     number, is_flag = getattr(stm, "number", 1), method in ("flag", "awaits")
-    return CellAccess(node.block, prim, node.at, number, _HOW[method], is_flag)
+    return StmAccess(node.block, prim, node.at, number, _HOW[method], is_flag)
 
 
 How = Literal["reads", "writes", "both"]

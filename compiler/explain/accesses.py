@@ -17,7 +17,8 @@ from compiler.codegen.stm_uses import cell_access
 from compiler.explain import predicted_times
 from compiler.explain.lane_strides import Apart, Places, apart, shown, spelt, underlined
 from compiler.explain.predictions import Prediction, kernels_of
-from compiler.explain.warps import WIDE_LINE, Cost, Place, all_places, lines_of
+from compiler.explain.requests import Cost
+from compiler.explain.warps import WIDE_LINE, Place, all_places, lines_of
 from compiler.protocol import accesses as protocol
 from compiler.protocol.programs import Remark as OfRemark
 from compiler.runtime.observer.records import LATE, Finding, Observation, Sample, Site

@@ -26,7 +26,7 @@ from compiler.frontend.check.finish.attributes import attributes
 from compiler.frontend.lint.warning import Warning_
 from compiler.frontend.shown import shown
 from compiler.frontend.types import Type
-from compiler.ir.nodes import SE, Assert, Bin, KernelBody, Lambda, Loop, Prog, Stm
+from compiler.ir.nodes import SE, Assert, Bin, Body, Loop, Prog, Stm
 from compiler.ir.source_names import Spelling
 from compiler.ir.walk import all_stms, children, stms_of
 from compiler.lower.arrays import OUT_OF_BOUNDS
@@ -133,7 +133,7 @@ def _left_in(stms: Iterable[Stm], around: int) -> Iterator[_Left]:
             if isinstance(first, str) and first.startswith(OUT_OF_BOUNDS):
                 yield _Left(stm.prov, exp.cond, around)
         for child in children(exp):
-            inner = isinstance(exp, Loop) or isinstance(child, KernelBody | Lambda)
+            inner = isinstance(exp, Loop) or not isinstance(child, Body)
             yield from _left_in(stms_of(child), around + inner)
 
 

@@ -21,8 +21,8 @@ from compiler.base.dataclass import dataclass
 from compiler.codegen.kernels.nodes import WARP
 from compiler.explain.device_sheets import DataSheet
 from compiler.explain.predictions import Prediction, Work
+from compiler.explain.requests import SECTOR
 from compiler.explain.warp_work import Traffic
-from compiler.explain.warps import SECTOR
 
 
 @dataclass(frozen=True, slots=True)

@@ -362,7 +362,6 @@ def label(stm: ir.Stm, end: str = "") -> str:
         if isinstance(exp, ir.Loop) and isinstance(exp.form, ir.ForLoop):
             return f"loop for {exp.form.index}"
         return kind
-    names = [param.name for param in stm.pat if not isinstance(param.type, ir.Mem)]
-    if isinstance(exp, ir.Alloc):
-        names = [stm.pat[0].name]
+    values = [param.name for param in stm.pat if not isinstance(param.type, ir.Mem)]
+    names = values or [param.name for param in stm.pat]
     return f"{', '.join(names)} = {end or kind}" if names else end or kind

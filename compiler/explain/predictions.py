@@ -28,8 +28,9 @@ from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import shared_bytes
 from compiler.codegen.signature import Plain, choose_entry, solve_sizes
 from compiler.explain import instructions
+from compiler.explain.requests import Cost, Requests
 from compiler.explain.warp_work import Spent
-from compiler.explain.warps import HOST, Cost, Effort, Launch, Place, places
+from compiler.explain.warps import HOST, Effort, Launch, Place, places
 from compiler.ir.values import Value
 from compiler.runtime.cuda_device import Device, about
 
@@ -325,10 +326,8 @@ def predict(
         kernel, body = kernels[name]
         takes = instructions.taken(kernel)
         for at, ((blocks, threads, whole_numbers), times) in enumerate(differing.weighted()):
-            launch = Launch(kernel, threads, found.costs, times, effort=effort, first=not at)
-            launch.takes = takes
-            launch.spent = device.works[name].spent
-            launch.all_launches = differing.all_found
+            asks = Requests(kernel, found.costs, device.works[name].spent, not at)
+            launch = Launch(kernel, threads, asks, times, differing.all_found, effort, takes)
             launch.run(body, blocks, dict(whole_numbers))
     return found
 

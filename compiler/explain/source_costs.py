@@ -19,7 +19,7 @@ from compiler.base.names import base_of
 from compiler.base.remarks import NOTHING
 from compiler.explain.lifetimes import PROPOSED_OTHER
 from compiler.explain.possible_values import PossibleValues
-from compiler.explain.warps import SECTOR
+from compiler.explain.requests import SECTOR
 from compiler.ir.nodes import Loop, Prog, Stm
 from compiler.ir.walk import children, free, stms_of
 from compiler.protocol.accesses import WarpAccess

@@ -19,52 +19,29 @@ import numpy.typing as npt
 from compiler.base.dataclass import dataclass
 from compiler.base.dtypes import DTYPE
 from compiler.base.names import Name
-from compiler.base.prim import BYTES, Prim
+from compiler.base.prim import Prim
 from compiler.base.text import Text
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.imp.parts import bodies, statements
+from compiler.codegen.imp.parts import bodies
 from compiler.codegen.index import add
 from compiler.codegen.kernels import nodes as k
+from compiler.codegen.stm_uses import StmUses
 from compiler.explain.instructions import Instructions
-from compiler.explain.warp_work import FirstCache, Mask, Numbers, Spent
+from compiler.explain.requests import CONDITION, LaneAccess, Requests
+from compiler.explain.warp_work import FirstCache, Mask, Numbers
 from compiler.ir import nodes as ir
 from compiler.ir import scalar
-from compiler.runtime.observer.records import Sample
 
-WARP, SECTOR, BANKS = 32, 32, 32
+WARP = 32
 MOST_WARPS = 512
 """Of a launch with more warps, so many are sampled at even distances."""
-SAMPLED_WARPS, SAMPLED_STEPS = 4, 4
 MOST_STEPS = 256
 """Of a loop with more iterations, so many are sampled at even distances."""
 RUN = 4
 """Samples in a row, so that repeated requests are seen."""
 MOST_ROUNDS = 32
 """Samples of a loop with nested loops, in a launch that is estimated in any case."""
-CELLS, CONDITION, HOST = (
-    "which cells it touches depends on the data",
-    "how often it is made depends on the data",
-    "what the host launches depends on the data",
-)
-
-
-@dataclass(slots=True)
-class Cost:
-    """The cost of an access in all launches; the fields are those of the observer's `Site`.
-
-    `because` explains why there is none. `exact`: no sampling.
-    """
-
-    requests: float = 0
-    lanes: float = 0
-    bytes: float = 0
-    sectors: float = 0
-    fewest: float = 0
-    passes: float = 0
-    least: float = 0
-    exact: bool = True
-    because: str = ""
-    samples: list[Sample] = field(default_factory=list)
+HOST = "what the host launches depends on the data"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,24 +116,20 @@ LANES_AS_MUCH = 8192
 
 @dataclass(slots=True)
 class Launch:
-    """A launch that is analysed; `costs` are by line."""
+    """A launch that is analysed."""
 
     kernel: k.Kernel
     threads: int
     """per block"""
-    costs: dict[int, Cost]
+    asks: Requests
     times: float = 1
     """the number of launches that it stands for"""
     all_launches: bool = True
     """true if these are all equal to it"""
-    known: dict[Name, tuple[Numbers, Mask]] = field(default_factory=dict)
-    shared: set[Name] = field(default_factory=set)
-    own: set[Name] = field(default_factory=set)
-    exact: bool = True
-    cache: FirstCache = field(default_factory=lambda: FirstCache(0))
     effort: Effort = field(default_factory=Effort)
     takes: Mapping[int, Instructions] = field(default_factory=dict)
     """instructions of statements, by their `id`"""
+    known: dict[Name, tuple[Numbers, Mask]] = field(default_factory=dict)
 
     def run(self, body: Sequence[Place], blocks: int, given: Mapping[Name, Any]) -> None:
         """Run the kernel for so many blocks of threads, with its arguments."""
@@ -164,28 +137,23 @@ class Launch:
         total = blocks * each
         # The last block may have less to do: it stands for itself alone.
         chosen = np.concatenate([_some(total - each, MOST_WARPS), np.arange(total - each, total)])
-        self.exact = self.all_launches and len(chosen) == total
+        self.asks.exact = self.all_launches and len(chosen) == total
         weight = np.where(chosen < total - each, (total - each) / max(1, len(chosen) - each), 1.0)
         weight = self.times * weight
         warp = chosen[:, None]
         thread = warp % each * WARP + np.arange(WARP)
         block = warp // each
         everyone = np.ones(thread.shape, np.bool_)
-        self.cache = FirstCache(len(chosen))
+        self.asks.cache = FirstCache(len(chosen))
         kinds = {param.name: DTYPE[param.prim] for param in self.kernel.params}
         self.known = {n: (np.asarray(value, kinds[n]), everyone) for n, value in given.items()}
         numbers = thread, block, np.int64(self.threads), block * self.threads + thread
         for name, value in zip(k.IDS, numbers, strict=True):
             self.known[name] = np.asarray(value), everyone
-        allocs = [s for s in statements(self.kernel.body) if isinstance(s, imp.Alloc)]
-        self.shared = {s.name for s in allocs if s.space == "shared"}
-        self.own = {s.name for s in allocs if s.space != "shared"}
         self.alive = everyone
         with np.errstate(all="ignore"):
             self.stms(body, everyone, True, weight)
 
-    first: bool = True
-    spent: Spent = field(default_factory=Spent)
     alive: Mask = field(default_factory=lambda: np.ones(0, np.bool_))
 
     # --- statements --------------------------------------------------------------------------
@@ -201,7 +169,7 @@ class Launch:
         """Run a statement."""
         self.effort.spend(mask.size)
         warps = float(weight @ mask.any(axis=1))
-        self.spent.carry_out(place.stm, self.takes.get(id(place.stm)), warps, sure)
+        self.asks.spent.carry_out(place.stm, self.takes.get(id(place.stm)), warps, sure)
         match place.stm:
             case imp.Define(name, _, value):
                 self.set(name, self.value(value, mask), mask)
@@ -245,7 +213,7 @@ class Launch:
 
     def together(self, place: Place, mask: Mask, weight: Numbers) -> None:
         """Run a statement that waits for other threads, or retries."""
-        self.unsure(place.lines, CONDITION)
+        self.asks.unsure(place.lines, CONDITION)
         match place.stm:
             case k.Exchange(name, prim, block, at):
                 self.access(place, block, prim, at, mask, False, weight)
@@ -294,12 +262,12 @@ class Launch:
             trips = np.maximum(0, -((first - last) // step))
         trips = np.broadcast_to(np.where(mask, trips, 0).astype(np.int64), mask.shape)
         most = int(trips.max(initial=0))
-        rounds = not self.exact and any(_turns(one.stm) for one in all_places(place.bodies[0]))
+        rounds = not self.asks.exact and any(_turns(one.stm) for one in all_places(place.bodies[0]))
         chosen = _some(most, MOST_ROUNDS if rounds else MOST_STEPS)
         # The last may have less to do, as the last block: it stands for itself alone.
         usual = (most - 1) / max(1, len(chosen) - 1)
         if len(chosen) < most:
-            self.exact = False
+            self.asks.exact = False
             self.forget(place)
         for turn in chosen.tolist():
             index = first * step**turn if doubles else first + turn * step
@@ -316,26 +284,12 @@ class Launch:
         """Return True if a loop touches only private variables and arrays."""
         inner = [one.stm for one in all_places(place.bodies[0])]
         names = {stm.name for stm in inner if isinstance(stm, imp.Declare)}
-        for stm in inner:
-            match stm:
-                case imp.Load() | imp.Store() | k.Fetch() if stm.block not in self.own:
-                    return False
-                case imp.Assign() | k.Fetch() if stm.name not in names:
-                    return False
-                case (
-                    imp.Define()
-                    | imp.Apply()
-                    | imp.Declare()
-                    | imp.Assign()
-                    | imp.Load()
-                    | imp.Store()
-                ):
-                    pass
-                case imp.Apply() | k.Fetch() | k.Scope() | imp.If() | imp.For():
-                    pass
-                case _:
-                    return False
-        return True
+        for uses in map(StmUses, inner):
+            if not (uses.read.keys() | uses.written.keys()) <= self.asks.own:
+                return False
+            if not uses.assigned.keys() <= names:
+                return False
+        return all(isinstance(stm, _PRIVATE) for stm in inner)
 
     def private(self, place: Place, mask: Mask, sure: bool, weight: Numbers) -> None:
         """Count the instructions of a private loop."""
@@ -351,7 +305,7 @@ class Launch:
                 for at, one in enumerate(all_places([inner])):
                     takes = self.takes.get(id(one.stm))
                     warps = float(turns @ mask.any(axis=1))
-                    self.spent.carry_out(one.stm, takes, warps, known and not at)
+                    self.asks.spent.carry_out(one.stm, takes, warps, known and not at)
 
     def forget(self, place: Place) -> None:
         """Forget variables assigned in a body with an unknown execution count."""
@@ -411,11 +365,21 @@ class Launch:
 
     # --- accesses ----------------------------------------------------------------------------
 
-    def unsure(self, lines: Sequence[int], because: str) -> None:
-        """Mark accesses as unpredictable."""
-        for line in lines:
-            cost = self.costs.setdefault(line, Cost())
-            cost.because = cost.because or because
+    def access(
+        self,
+        place: Place,
+        block: Name,
+        prim: Prim,
+        at: ir.SE,
+        mask: Mask,
+        sure: bool,
+        weight: Numbers,
+        cells: int = 1,
+    ) -> None:
+        """Count the requests of an access to one cell, or to `cells` neighbours."""
+        if block not in self.asks.own:
+            access = LaneAccess(place.stm, place.lines, block, prim, cells)
+            self.asks.make(access, self.value(at, mask), mask, sure, weight)
 
     def wide(
         self, place: Place, stm: k.Loads | k.Stores, mask: Mask, sure: bool, weight: Numbers
@@ -432,65 +396,10 @@ class Launch:
             there = Place(stm, place.lines[EACH_LINE + number :], ())
             self.access(there, stm.block, stm.prim, at, apart, sure, weight)
 
-    def access(
-        self,
-        place: Place,
-        block: Name,
-        prim: Prim,
-        at: ir.SE,
-        mask: Mask,
-        sure: bool,
-        weight: Numbers,
-        cells: int = 1,
-    ) -> None:
-        """Count the requests of an access to one cell, or to `cells` neighbours."""
-        if block in self.own:
-            return
-        cell = self.value(at, mask)
-        active, lanes = float(weight @ mask.any(axis=1)), float(weight @ mask.sum(axis=1))
-        size, shared = BYTES[prim] * cells, block in self.shared
-        if cell is None:
-            if shared:
-                self.spent.share(place.stm, active * max(1, size // 4), lanes)
-            else:
-                self.spent.ask(place.stm, block, active, lanes, lanes, lanes, size)
-        if not sure or cell is None:
-            self.unsure(place.lines, CONDITION if not sure else CELLS)
-        if cell is None and not sure:
-            return
-        cost = self.costs.setdefault(place.lines[0], Cost()) if sure else Cost()
-        cost.exact = cost.exact and self.exact
-        cost.requests += active
-        cost.lanes += lanes
-        if cell is None:
-            return
-        first = np.broadcast_to(np.asarray(cell, np.int64) * BYTES[prim], mask.shape)
-        needed = _different(first, mask) * size
-        cost.bytes += float(weight @ needed)
-        if sure:
-            self.sample(cost, first, mask)
-        if shared:
-            words = np.concatenate([(first + byte) // 4 for byte in range(0, size, 4)], axis=1)
-            both = np.concatenate([mask] * len(range(0, size, 4)), axis=1)
-            passes = float(weight @ _conflicts(words, both))
-            cost.passes += passes
-            cost.least += float(weight @ -(-needed // (4 * BANKS)))
-            self.spent.share(place.stm, passes, lanes)
-        else:
-            ordered, differs = _firsts(first // SECTOR, mask)
-            sectors = float(weight @ differs.sum(axis=1))
-            cost.sectors += sectors
-            cost.fewest += float(weight @ -(-needed // SECTOR))
-            missed = float(weight @ self.cache.missed(block, ordered, differs))
-            self.spent.ask(place.stm, block, active, lanes, sectors, missed, size)
 
-    def sample(self, cost: Cost, first: Numbers, mask: Mask) -> None:
-        """Record the first requests of the first warps, of the first launch."""
-        for warp in range(min(SAMPLED_WARPS, len(mask)) if self.first else 0):
-            step = sum(one.warp == warp for one in cost.samples)
-            if step < SAMPLED_STEPS and mask[warp].any():
-                lanes = np.where(mask[warp], first[warp], -1).tolist()
-                cost.samples.append(Sample(warp, step, tuple(lanes)))
+_SCALAR = imp.Define | imp.Apply | imp.Declare | imp.Assign
+_PRIVATE = _SCALAR | imp.Load | imp.Store | k.Fetch | k.Scope | imp.If | imp.For
+"""Statements of a loop that may concern its thread alone."""
 
 
 def _turns(stm: object) -> bool:
@@ -503,28 +412,3 @@ def _some(total: int, most: int) -> npt.NDArray[np.int64]:
         return np.arange(total)
     starts = np.linspace(0, total - RUN, most // RUN).astype(np.int64)
     return np.unique(starts[:, None] + np.arange(RUN))
-
-
-def _firsts(values: Numbers, mask: Mask) -> tuple[Numbers, Mask]:
-    """Sort each row, and mark the first of equal active values."""
-    low = np.iinfo(np.int64).min
-    ordered = np.sort(np.where(mask, values, low), axis=1)
-    first = ordered != low
-    first[:, 1:] &= ordered[:, 1:] != ordered[:, :-1]
-    return ordered, first
-
-
-def _different(values: Numbers, mask: Mask) -> Numbers:
-    """Count distinct values of the active lanes of each warp."""
-    count: Numbers = _firsts(values, mask)[1].sum(axis=1)
-    return count
-
-
-def _conflicts(words: Numbers, mask: Mask) -> Numbers:
-    """Count distinct words in the busiest bank of each warp."""
-    ordered, first = _firsts(words, mask)
-    rows, _ = np.nonzero(first)
-    hits = np.zeros((len(words), BANKS), np.int64)
-    np.add.at(hits, (rows, ordered[first] % BANKS), 1)
-    most: Numbers = hits.max(axis=1)
-    return most

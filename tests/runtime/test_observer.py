@@ -12,7 +12,8 @@ import pytest
 from compiler.base.text import plain
 from compiler.explain.accesses import ESTIMATED, report
 from compiler.explain.predictions import predict
-from compiler.explain.warps import CELLS, CONDITION, HOST
+from compiler.explain.requests import CELLS, CONDITION
+from compiler.explain.warps import HOST
 from compiler.runtime.observer.records import ORDERS, Order, observe
 from compiler.semantics import interp
 from testing import blocks, kernels

@@ -33,6 +33,7 @@ from compiler.codegen.kernels.folds import (
 from compiler.codegen.kernels.nodes import BLOCK, OWN, PLACE, THREAD, WARP
 from compiler.codegen.kernels.threads import POINT, i64, point
 from compiler.codegen.sequential import accumulate, finish
+from compiler.codegen.stm_uses import cell_access
 from compiler.ir.build import both
 from compiler.ir.nodes import ONE, SE, ZERO, Bin, Lit, Select, Var
 from compiler.ir.sizes import poly_of
@@ -162,11 +163,11 @@ def by_columns(kernel: imp.Kernel, folds: tuple[imp.Fold, ...], target: Target) 
         match stm:
             case imp.Define(name, "i64", value) if (poly := poly_of(value)) is not None:
                 known[name] = poly.put_in(known)
-            case imp.Load() | imp.Store():
-                place = poly_of(stm.at)
-                places.append(None if place is None else place.put_in(known))
             case imp.Define() | imp.Assert():
                 pass
+            case _ if cells := cell_access(stm):
+                place = poly_of(cells.at)
+                places.append(None if place is None else place.put_in(known))
             case _:
                 return None
     (lane, _), (turn, _) = kernel.dims[-2:]

@@ -33,6 +33,7 @@ from compiler.codegen.kernels.host_numbers import (
 )
 from compiler.codegen.kernels.threads import i64
 from compiler.codegen.kernels.walk import free_names, with_body
+from compiler.codegen.stm_uses import StmUses
 from compiler.codegen.traits import reads
 from compiler.ir.nodes import ONE, SE, ZERO, Bin, Operand, Scalar, Var
 from compiler.ir.walk import map_se
@@ -180,19 +181,12 @@ class _Residents:
     def goes_ahead(self, stm: imp.Stm, waiting: list[imp.Stm]) -> bool:
         """True if a host statement may run before those waiting for a launch."""
         back = assigned(tuple(waiting)) - self.there
-        match stm:
-            case imp.Define(value=value):
-                return back.isdisjoint(reads(value))
-            case imp.Declare():
-                return stm.value is None or (
-                    not isinstance(stm.value, str) and back.isdisjoint(reads(stm.value))
-                )
-            case k.Ranges():
-                return back.isdisjoint(mentioned(stm))
-            case imp.Alloc() | k.Part() | imp.Assert():
-                checks = any(isinstance(s, imp.Assert) for s in host_stms(tuple(waiting)))
-                return not checks and back.isdisjoint(mentioned(stm))
-        return False
+        if isinstance(stm, imp.Alloc | k.Part | imp.Assert):
+            if any(isinstance(s, imp.Assert) for s in host_stms(tuple(waiting))):
+                return False
+        elif not isinstance(stm, imp.Define | imp.Declare | k.Ranges) or StmUses(stm).aliased:
+            return False
+        return back.isdisjoint(mentioned(stm))
 
     def rewritten(self, stm: imp.Stm) -> imp.Stm:
         """Rewrite a host statement and those nested in it."""

@@ -15,6 +15,7 @@ from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
+from compiler.ir.walk import visit
 from compiler.protocol.refusals import Refusal
 from compiler.storage.short_circuit.access import Access, unique
 from compiler.storage.short_circuit.analyses import Analyses
@@ -125,24 +126,13 @@ class Safety:
                 lmad = self._lmad(array)
                 if lmad is not None:
                     self._indexed(out, array, lmad, at)
-            case ir.Slice() | ir.Rearrange() | ir.Reshape():
-                self._view(item, exp, out)
+            case _ if type(exp) in _VIEWS:
+                self._view(item, getattr(exp, _VIEWS[type(exp)]), out)
             case ir.Update(array, dims, value):
                 lmad = self._lmad(array)
                 if lmad is not None:
                     self._write(out, array, self.state.terms.sliced(lmad, dims))
                 self._move(item, out, [value])
-            case ir.Copy(array):
-                self._create(out, stm)
-                self._move(item, out, [array])
-            case ir.Concat(values) | ir.ArrayLit(values):
-                self._create(out, stm)
-                self._move(item, out, values)
-            case ir.Replicate(_, value):
-                self._create(out, stm)
-                self._move(item, out, [value])
-            case ir.Iota():
-                self._create(out, stm)
             case ir.If():
                 for scope in item.children:
                     inner = self._body(scope)
@@ -159,6 +149,9 @@ class Safety:
                     self._somewhere(out, name)
                 self._operators(item.children, out)
                 self._move(item, out, values)
+            case _ if not isinstance(exp, ir.Scratch):  # it writes a new array
+                self._create(out, stm)
+                self._move(item, out, _used(exp))
         return out
 
     # --- single accesses ---
@@ -225,18 +218,18 @@ class Safety:
         return found
 
     def _create(self, out: Summary, stm: ir.Stm) -> None:
-        """Record a write to all of a new array."""
-        name = stm.pat[0].name
-        lmad = self._lmad(name)
-        if lmad is not None:
-            self._write(out, name, lmad)
+        """Record writes to all of new arrays."""
+        for param in stm.pat:
+            lmad = self._lmad(param.name)
+            if lmad is not None:
+                self._write(out, param.name, lmad)
 
-    def _view(self, item: Item, exp: ir.Slice | ir.Rearrange | ir.Reshape, out: Summary) -> None:
+    def _view(self, item: Item, array: Name, out: Summary) -> None:
         """Record a copy if the elements move to another block; else nothing."""
         mem = self.state.now.mem
-        if mem[item.stm.pat[0].name].block != mem[exp.array].block:
+        if mem[item.stm.pat[0].name].block != mem[array].block:
             self._create(out, item.stm)
-            self._move(item, out, [exp.array])
+            self._move(item, out, [array])
 
     def _move(self, item: Item, out: Summary, values: Iterable[ir.Operand]) -> None:
         """Record reads of arrays that overlap other writes, in any order."""
@@ -408,6 +401,16 @@ class Safety:
         exp = item.stm.exp
         assert isinstance(exp, ir.SegOp)
         return quiet._body(scope, quiet._results(item, exp, scope)).uses
+
+
+_VIEWS = ir.CORE.trait("views")
+
+
+def _used(exp: ir.Exp) -> list[Name]:
+    """Return the names that an expression uses, in order."""
+    found: list[Name] = []
+    visit(exp, found.append, lambda _: None)
+    return found
 
 
 class _Quiet(Safety):
