@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,26 +23,33 @@ from compiler.base.context import Options
 from compiler.base.deadline import within
 from compiler.base.errors import CompileError, CompilerBug, Limitation, RuntimeError_
 from compiler.base.text import plain
+from compiler.codegen.imp.nodes import ImpProg
+from compiler.codegen.kernels.block_sizes import POINTS as MANY_BLOCKS
+from compiler.codegen.kernels.large_tiles import BUSY as MANY_TILES
+from compiler.codegen.kernels.look_back import LOOK_BACK
+from compiler.codegen.kernels.thread_rows import MANY as MANY_ROWS
+from compiler.codegen.kernels.wide import MANY as MANY_WIDE
 from compiler.driver.pipeline import STAGES, Compilation
 from compiler.driver.switches import PASSES
 from compiler.ir.nodes import Prog
 from compiler.ir.values import Value, show
-from compiler.runtime import imp_interp, runner, sanitize
-from compiler.runtime.cc import compile_c
+from compiler.runtime import imp_interp, runner
 from compiler.runtime.observer.build import why_not
 from compiler.runtime.observer.records import ORDERS
 from compiler.runtime.runner import Crash
 from compiler.semantics import heap, interp, value
+from testing import c_runs
 from testing.attempts import always, attempts
+from testing.c_runs import Stopped, outcomes
 from testing.compiling import SHARED, at_line, begun, branch, changed
-from testing.generators import buffers, extremes, guards, payloads, programs, storage
+from testing.generators import buffers, extremes, guards, mixed, payloads, points, programs, storage
+from testing.generators.mixed import BATCH, KERNELS
 from testing.generators.storage import Generated
 from testing.kernels import VERSIONS, alike, thresholds, watched, with_tiny_indices
 from testing.kernels import Difference as KernelDifference
 from testing.outcomes import Outcome, is_limit, kind, outcome
 
-BATCH = 20
-"""Programs in a batch."""
+P = TypeVar("P", Prog, ImpProg)
 STATEMENTS = 6
 SHARES = (8, 8, 4, 2, 1, 1)
 """For programs of 1 to 6 statements, in `short`: time grows with the length."""
@@ -71,18 +78,41 @@ def _short(seed: int, name: str = "main") -> Generated:
     return storage.program(seed, name, statements, tiny=rng.random() < 0.5)
 
 
-GENERATORS = {
+GENERATORS: dict[str, mixed.Make] = {
     "storage": storage.program,
     "short": _short,
     "buffers": buffers.program,
     "extremes": extremes.program,
     "guards": guards.program,
+    "nests": mixed.NESTS,
+    "parted": mixed.PARTED,
     "payloads": payloads.program,
+    "points": points.program,
     "programs": _of_all_kinds,
+    "results": mixed.RESULTS,
+    "stencils": mixed.STENCILS,
 }
+MIXED = mixed.Mixed(
+    GENERATORS,
+    {"short": 44, "points": 40, "buffers": 6, "guards": 6, "payloads": 3, "results": 1},
+    {
+        "short": 30,
+        "points": 37,
+        "results": 14,
+        "buffers": 8,
+        "guards": 5,
+        "payloads": 2,
+        "parted": 2,
+        "nests": 1,
+        "stencils": 1,
+    },
+)
+GENERATORS["mixed"] = MIXED
 TEXT = "CUDA's text"
 """Where kernels differ."""
 MEMORY = ("funmem", "shortcircuit", "expanded", "merged")
+LIMITS = tuple(one.id for one in (MANY_WIDE, MANY_ROWS, MANY_BLOCKS, MANY_TILES))
+"""Points from which on a kernel takes another form: at 0 those of small programs do as well."""
 SWITCHES = [name for p in PASSES for name in (p.id, *(rule.id for rule in p.switches))]
 
 
@@ -93,7 +123,9 @@ class Manner:
     `verified`: with checks after every pass. `versions`: always the most parallel version of the
     code. `kernels`: in that version the text of CUDA is run as well, under the observer.
     `counted`: attempts are counted.
-    `sanitized`: C runs under sanitisers as well. `generator`: which one makes the programs.
+    `limits` and `enabled`: forms of kernels that are for many points only, or asked for.
+    `sanitized`: C runs under sanitisers. `again`: each run of C is done twice, in one process.
+    `generator`: which one makes the programs.
     """
 
     disabled: frozenset[str] = frozenset()
@@ -103,6 +135,9 @@ class Manner:
     kernels: str = ""
     counted: bool = False
     sanitized: bool = False
+    again: bool = False
+    limits: tuple[tuple[str, int], ...] = ()
+    enabled: frozenset[str] = frozenset()
     generator: str = "storage"
 
     @property
@@ -111,21 +146,25 @@ class Manner:
         return self.generator == "extremes"
 
     @staticmethod
-    def of(batch: int, sanitized: bool = False, generator: str = "storage") -> Manner:
-        """Return the manner of a batch, by its number."""
+    def of(batch: int, sanitized: bool | None = False, generator: str = "storage") -> Manner:
+        """Return the manner of a batch, by its number. `sanitized`: None for every other four."""
         rng = random.Random(f"manner {batch}")
+        is_extreme = generator == "extremes"
         off: list[str] = []
         if batch % 4 == 3:
             names = [s for s in SWITCHES if s.startswith(("shortcircuit", "merge"))]
             off = rng.sample(names if rng.random() < 0.6 else SWITCHES, rng.randint(1, 4))
         return Manner(
             frozenset(off),
-            "-O3" if batch % 12 == 0 else "-O0",
+            "-O3" if batch % 24 == 0 else "-O0",
             verified=batch % 5 == 0,
             versions=batch % 4 == 1,
-            kernels=VERSIONS[batch // 4 % len(VERSIONS)] if batch % 4 == 2 else "",
+            kernels=VERSIONS[batch // 4 % len(VERSIONS)] if batch % 4 == KERNELS else "",
             counted=batch % 8 == 0 and generator == "storage",
-            sanitized=sanitized or generator == "extremes",
+            sanitized=batch // 4 % 2 == 1 if sanitized is None else sanitized or is_extreme,
+            again=batch % 3 == 0,
+            limits=tuple((name, 0) for name in LIMITS if rng.random() < 0.5),
+            enabled=frozenset((LOOK_BACK.id,) if rng.random() < 0.5 else ()),
             generator=generator,
         )
 
@@ -134,17 +173,16 @@ class Manner:
         return GENERATORS[self.generator](seed, name)
 
     @property
-    def ways(self) -> tuple[tuple[str, runner.Settings], ...]:
-        """The ways to compile and run C: as usual, and under sanitisers, or only under these."""
-        plain = "c", runner.Settings(flags=(self.effort,))
-        if not self.sanitized:
-            return (plain,)
-        effort = "-O1" if self.effort == "-O3" else self.effort
-        watched = runner.Settings(flags=(effort,), sanitized=True)
-        if self.extreme:
-            few = replace(watched, memory_bytes=EXTREME_BYTES, cores=1)
-            return (("c", few),)
-        return plain, ("sanitised c", watched)
+    def settings(self) -> runner.Settings:
+        """How C is compiled and run."""
+        effort = "-O1" if self.sanitized and self.effort == "-O3" else self.effort
+        usual = runner.Settings(flags=(effort,), sanitized=self.sanitized)
+        return replace(usual, memory_bytes=EXTREME_BYTES, cores=1) if self.extreme else usual
+
+    @property
+    def quick(self) -> tuple[str, ...]:
+        """The flags to run C with in one process; sanitisers only stop a run then."""
+        return (*c_runs.QUICK, *self.settings.flags) if self.sanitized else self.settings.flags
 
 
 @dataclass
@@ -182,7 +220,11 @@ def same(found: Sequence[Any], expected: Sequence[Value], where: str) -> None:
     for k, (got, want) in enumerate(zip(found, expected, strict=True)):
         got = np.asarray(got)[()]
         floats = want.dtype.kind == "f"
-        if got.dtype != want.dtype or not np.array_equal(got, want, equal_nan=floats):
+        equal = got.dtype == want.dtype and np.array_equal(got, want, equal_nan=floats)
+        if equal and floats:
+            zeros = want == 0
+            equal = np.array_equal(np.signbit(got) & zeros, np.signbit(want) & zeros)
+        if not equal:
             raise Difference(where, f"result {k} is {show(got)} and should be {show(want)}")
 
 
@@ -193,6 +235,7 @@ class Joint:
     early: Compilation
     """As far as it is the same for all targets."""
     manner: Manner
+    made: Sequence[Generated]
 
     @cached_property
     def work(self) -> Compilation:
@@ -204,6 +247,20 @@ class Joint:
         """The text of C."""
         return plain(self.work.result("c").text)
 
+    def only(self, prog: P, name: str) -> P:
+        """Select the functions of a program from all those of a stage."""
+        others = {one.name for one in self.made} - {name}
+        return replace(prog, funs=tuple(fun for fun in prog.funs if fun.name not in others))
+
+    @cached_property
+    def in_c(self) -> dict[tuple[str, int], Outcome | Stopped]:
+        """What C gives in one process for all programs, by name and number of the input."""
+        places = [(one.name, at) for one in self.made for at in range(len(one.inputs))]
+        calls = [(one.name, args) for one in self.made for args in one.inputs]
+        manner = self.manner
+        found = outcomes(self.code, calls, manner.quick, manner.sanitized, manner.again, SECONDS)
+        return dict(zip(places, found, strict=True))
+
     @cached_property
     def changed(self) -> list[tuple[str, Prog, frozenset[str]]]:
         """Stages after `soa`, and the functions that each has changed."""
@@ -212,7 +269,7 @@ class Joint:
     @cached_property
     def kernels(self) -> Compilation:
         """The same for CUDA, in the code version that is asked for."""
-        options = replace(self.early.options, target="cuda")
+        options = replace(self.early.options, target="cuda", enabled=self.manner.enabled)
         chosen = thresholds(branch(self.early, options), self.manner.kernels)
         return branch(self.early, replace(options, thresholds=chosen))
 
@@ -225,9 +282,10 @@ class Joint:
 def runs(joint: Joint, made: Generated) -> Iterator[tuple[str, int, Any]]:
     """Where, number of the input, a function that gives the results: all but C and kernels."""
     args, work = made.inputs[0], joint.work
-    for stage, prog, names in joint.changed:
+    for stage, whole, names in joint.changed:
         if made.name not in names:
             continue
+        prog = joint.only(whole, made.name)
         chosen = always(prog) if joint.manner.versions else {}
         yield stage, 0, lambda p=prog, t=chosen: interp.run(p, made.name, args, thresholds=t)
         if stage in MEMORY:
@@ -236,13 +294,13 @@ def runs(joint: Joint, made: Generated) -> Iterator[tuple[str, int, Any]]:
                 0,
                 lambda p=prog, t=chosen: heap.run(p, made.name, args, thresholds=t)[0],
             )
-    imp = work.result("imp").prog
+    imp = joint.only(work.result("imp").prog, made.name)
     yield "imp", 0, lambda: imp_interp.run(imp, made.name, args)
-    merged = work.result("merged").prog
+    merged = joint.only(work.result("merged").prog, made.name)
     for at, more in enumerate(made.inputs[1:], 1):
         yield "heap merged", at, lambda a=more: heap.run(merged, made.name, a)[0]
     if joint.manner.kernels:
-        prog = joint.kernels.result("merged").prog
+        prog = joint.only(joint.kernels.result("merged").prog, made.name)
         yield "heap merged, cuda", 0, lambda: heap.run(prog, made.name, args)[0]
 
 
@@ -254,7 +312,7 @@ def check(joint: Joint, made: Generated) -> Counter[str]:
     """
     if joint.manner.extreme:
         return check_extremes(joint, made)
-    soa = joint.work.result("soa").prog
+    soa = joint.only(joint.work.result("soa").prog, made.name)
     counts: Counter[str] = Counter()
     expected = []
     for args in made.inputs:
@@ -264,10 +322,22 @@ def check(joint: Joint, made: Generated) -> Counter[str]:
             counts += agree(by_letter, expected[-1], "by the letter")
     for where, at, run in runs(joint, made):
         counts += agree(tried(run, where), expected[at], where)
-    for args, want in zip(made.inputs, expected, strict=True):
-        for where, settings in joint.manner.ways:
-            run = partial(in_c, joint.code, made.name, args, settings, SECONDS)
+    where = "sanitised c" if joint.manner.sanitized else "c"
+    try:
+        told = joint.in_c
+    except Limitation as error:
+        raise Late(error.message) from error
+    except CompilerBug as error:
+        raise Difference(where, error.message) from error
+    for at, (args, want) in enumerate(zip(made.inputs, expected, strict=True)):
+        found = told[made.name, at]
+        if isinstance(found, Stopped):
+            run = partial(in_c, joint.code, made.name, args, joint.manner.settings, SECONDS)
             counts += agree(tried(run, where), want, where)
+            if found is Stopped.DIED:
+                raise Difference(where, "it crashes behind other programs, and not by itself")
+        else:
+            counts += agree(found, want, where)
     if joint.manner.kernels and not why_not():
         counts["kernels"] += 1
         for args, want in zip(made.inputs, expected, strict=True):
@@ -279,10 +349,13 @@ def in_kernels(joint: Joint, made: Generated, args: list[Value], want: Outcome) 
     """Raise Difference if CUDA's text under the observer gives something else, or is faulty."""
     order = random.Random(f"order {made.seed}").choice(ORDERS)
     run = partial(watched, joint.kernel_text, made.name, args, order, SECONDS)
+    found = tried(run, TEXT)
     try:
-        alike(tried(run, TEXT), want, f"{joint.manner.kernels}, {order}")
-    except KernelDifference as found:
-        raise Difference(TEXT, str(found)) from found
+        alike(found, want, f"{joint.manner.kernels}, {order}")
+    except KernelDifference as different:
+        raise Difference(TEXT, str(different)) from different
+    if not isinstance(found, RuntimeError_) and not isinstance(want, RuntimeError_):
+        same(found, want, TEXT)
 
 
 def in_c(
@@ -324,7 +397,7 @@ def check_extremes(joint: Joint, made: Generated) -> Counter[str]:
     counts: Counter[str] = Counter()
     wanted = []
 
-    ((_, settings),) = joint.manner.ways
+    settings = joint.manner.settings
     for args in made.inputs:
         fast = partial(interp.run, soa, made.name, args, EXTREME_BYTES)
         expected = tried(partial(timed, fast), "soa")
@@ -368,14 +441,15 @@ def shown(found: Outcome) -> str:
 # --- a batch ---------------------------------------------------------------------------------
 
 
-def compiled(source: str, manner: Manner) -> Joint:
+def compiled(made: Sequence[Generated], manner: Manner) -> Joint:
     """All stages up to C, and for CUDA where kernels are run.
 
     Raises Difference for a defect, CompileError for a refusal.
     """
-    options = Options(disabled=manner.disabled, verify=manner.verified)
+    options = Options(disabled=manner.disabled, verify=manner.verified, limits=manner.limits)
     try:
-        joint = Joint(begun(source, options, SHARED[-1]), manner)
+        source = "\n".join(one.source for one in made)
+        joint = Joint(begun(source, options, SHARED[-1]), manner, made)
         for stage in (*IR, "imp", "c"):
             joint.work.result(stage)
         if manner.kernels:
@@ -385,7 +459,7 @@ def compiled(source: str, manner: Manner) -> Joint:
     return joint
 
 
-def check_batch(batch: int, sanitized: bool = False, generator: str = "storage") -> Report:
+def check_batch(batch: int, sanitized: bool | None = False, generator: str = "storage") -> Report:
     """The programs of one batch."""
     manner = Manner.of(batch, sanitized, generator)
     report = Report()
@@ -393,8 +467,11 @@ def check_batch(batch: int, sanitized: bool = False, generator: str = "storage")
     made, whole = accepted(made, manner, report)
     for one in made:
         report.counts["programs"] += 1
+        if generator == "mixed":
+            report.counts[f"of {MIXED.sort(one.seed)}"] += 1
+            report.counts[f"of {MIXED.sort(one.seed)}, kernels"] += bool(manner.kernels)
         try:
-            report.counts += check(whole or compiled(one.source, manner), one)
+            report.counts += check(whole or compiled([one], manner), one)
         except Late:
             report.counts["late"] += 1
         except Difference as found:
@@ -412,10 +489,9 @@ def accepted(
     """The programs that are not refused, and all of them compiled, if that works out."""
     while made:
         try:
-            joint = compiled("\n".join(g.source for g in made), manner)
-            for _, one in manner.ways:
-                flags = (*sanitize.FLAGS, *one.flags) if one.sanitized else one.flags
-                compile_c(joint.code, flags)
+            joint = compiled(made, manner)
+            if not manner.extreme:
+                _ = joint.in_c
             return made, joint
         except (CompilerBug, Difference):
             break
@@ -435,7 +511,7 @@ def is_refused(made: Generated, manner: Manner, report: Report) -> bool:
     Record that.
     """
     try:
-        compiled(made.source, manner)
+        compiled([made], manner)
     except CompileError as error:
         report.counts["refused"] += 1
         report.counts[f"refused: {type(error).__name__}"] += 1
@@ -460,7 +536,7 @@ def count_attempts(work: Compilation, report: Report) -> None:
 def failure(made: Generated, manner: Manner) -> str:
     """Where it differs and how, or "" if nothing differs or the program is refused."""
     try:
-        check(compiled(made.source, manner), made)
+        check(compiled([made], manner), made)
     except Late:
         pass
     except Difference as found:

@@ -31,7 +31,7 @@ def test_a_crash_and_a_report_are_those_of_their_program(monkeypatch: pytest.Mon
     """Of three programs in one library, the one that leaves its block is named."""
     manner = campaign.Manner(generator="extremes", sanitized=True)
     made = [program(seed, f"p{seed}") for seed in (0, 1, 2)]
-    joint = campaign.compiled("\n".join(one.source for one in made), manner)
+    joint = campaign.compiled(made, manner)
     text = joint.work.result("c").text
     heads = [k for k, line in enumerate(text) if line.text.startswith("int entry_p1(")]
     assert len(heads) == 1

@@ -52,7 +52,7 @@ def test_a_reference_that_fails_where_others_do_not_differs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     manner = campaign.Manner()
-    joint = campaign.compiled(QUOTIENT.source, manner)
+    joint = campaign.compiled([QUOTIENT], manner)
     assert not campaign.check(joint, QUOTIENT)
     monkeypatch.setattr(evaluator, "LOGIC_OPS", ())
     with pytest.raises(campaign.Difference, match=r"by the letter: .* not the error"):
@@ -74,7 +74,7 @@ def test_a_test_says_that_it_was_the_reference_that_failed(
 def test_a_program_that_fails_has_to_fail_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     manner = campaign.Manner()
     made = Generated(0, "main", "entry main (a: i64) = 7 / a\n", [[np.int64(0)], [np.int64(2)]])
-    joint = campaign.compiled(made.source, manner)
+    joint = campaign.compiled([made], manner)
     assert campaign.check(joint, made) == {"failing": 1, "failing: division": 1}
     failing = replace(made, inputs=made.inputs[:1])
     monkeypatch.setattr(campaign.imp_interp, "run", lambda *_: [np.int64(0)])

@@ -414,7 +414,7 @@ class _Runner:
             }
             answer = self.ask(message, [code, results, *inputs], job.deadline)
             self.check(job, answer)
-            found = unpack(entry, answer["slots"], sizes, _mapped(results))
+            found = unpack(entry, answer["slots"], sizes, mapped(results))
         times = tuple(answer["times"])
         counts = answer["allocs"], answer["bytes_allocated"], tuple(answer["copies"])
         made = RunResult(found, min(times), times, answer["peak"], self.cores, *counts)
@@ -462,7 +462,7 @@ class _Runner:
             each = len(entry["results"])
             if len(answer["slots"]) != each * len(steps):
                 raise senseless()
-            area = _mapped(results)
+            area = mapped(results)
             found = [
                 unpack(entry, answer["slots"][k * each : (k + 1) * each], numbers, area)
                 for k, numbers in enumerate(sizes)
@@ -615,7 +615,7 @@ def _bits(scalar: Cells) -> int:
     return value - (1 << 64) if value >= 1 << 63 else value
 
 
-def _mapped(file: int) -> mmap.mmap | bytes:
+def mapped(file: int) -> mmap.mmap | bytes:
     """Map the file of results, once the run has ended."""
     size = os.fstat(file).st_size
     seal(file)

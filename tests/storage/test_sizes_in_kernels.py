@@ -70,7 +70,9 @@ ARRAY = "(let a = (loop a = replicate q x for j < q do a with [j] = a[j] * j + k
 
 @pytest.mark.parametrize("source", [program(b, s) for b in BOUNDS.values() for s in SIZES.values()])
 def test_the_gpu_has_room_too(source: str) -> None:
-    compiled(source, Manner(verified=True, kernels="default")).kernels.result("cuda")
+    compiled(
+        [Generated(0, "main", source, [])], Manner(verified=True, kernels="default")
+    ).kernels.result("cuda")
 
 
 @pytest.mark.parametrize("name", FOLLOWS)
