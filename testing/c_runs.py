@@ -94,7 +94,7 @@ class Process:
     def run(
         self, library: Path, about: Plain, calls: Sequence[Call], again: bool, seconds: float
     ) -> Iterator[Found | Stopped]:
-        """What each call gives. With `again` each is run twice."""
+        """Give the result of each call; with `again` of the second run of two."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         if not self.ready:

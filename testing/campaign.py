@@ -174,7 +174,7 @@ class Manner:
 
     @property
     def settings(self) -> runner.Settings:
-        """How C is compiled and run."""
+        """The settings that C is compiled and run with."""
         effort = "-O1" if self.sanitized and self.effort == "-O3" else self.effort
         usual = runner.Settings(flags=(effort,), sanitized=self.sanitized)
         return replace(usual, memory_bytes=EXTREME_BYTES, cores=1) if self.extreme else usual
@@ -254,7 +254,7 @@ class Joint:
 
     @cached_property
     def in_c(self) -> dict[tuple[str, int], Outcome | Stopped]:
-        """What C gives in one process for all programs, by name and number of the input."""
+        """The results of C in one process for all programs, by name and number of the input."""
         places = [(one.name, at) for one in self.made for at in range(len(one.inputs))]
         calls = [(one.name, args) for one in self.made for args in one.inputs]
         manner = self.manner
