@@ -9,6 +9,7 @@ several times is exact if each occurrence is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import field
 from functools import partial
 from typing import Literal, TypeVar
 
@@ -17,6 +18,7 @@ from compiler.algebra.divide import products
 from compiler.algebra.limits import LARGEST_INPUT
 from compiler.algebra.poly import MOST_UNFOLDED, Poly
 from compiler.analysis.facts import IntegerFacts
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.ir.sizes import HIGH, poly_of, prim_of
@@ -46,29 +48,50 @@ def exactness(fun: ir.Function) -> Exact:
     for one, found in _recent:
         if one is fun or one == fun:
             return found
-    found = Exact(fun)
+    found = _Walk(fun).made
     _recent[:] = [(fun, found), *_recent[: _RECENT - 1]]
     return found
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Exact:
     """Exact readings of the sums and products of one function as polynomials."""
 
+    defined: dict[Name, Poly]
+    """Unfolded polynomial definitions of i64 names, which may wrap."""
+    shown: list[Argument]
+    """Arguments that prove the readings."""
+    sums: dict[Name, Poly] = field(default_factory=dict)
+    """i64 names defined as a sum or product with operands that are no polynomials."""
+    products: dict[ir.SE, Poly] = field(default_factory=dict)
+    """Sums read with an atom for each product."""
+    sizes: dict[Poly, _Fitting] = field(default_factory=dict)
+    """Readings of sizes and parts of index functions."""
+    places: dict[ir.SE, _Fitting] = field(default_factory=dict)
+    """Readings of indices, bounds and the like."""
+    conditions: dict[ir.SE, _Fitting] = field(default_factory=dict)
+    """Readings of operands of conditions."""
+
+    def unfolds(self, name: Name) -> bool:
+        """True if a name equals its definition exactly, not only modulo 2**64, at every use.
+
+        Index functions put together later may then be read with the definition.
+        """
+        if name not in self.defined and name not in self.sums:
+            return True
+        found = [self.places.get(ir.Var(name, "i64")), self.sizes.get(Poly.var(name))]
+        return {best(ways) for ways in found if ways is not None} == {"unfolded"}
+
+
+class _Walk:
+    """The walk over a function that makes its `Exact`."""
+
     def __init__(self, fun: ir.Function) -> None:
-        self.defined: dict[Name, Poly] = {}
-        """Unfolded polynomial definitions of i64 names, which may wrap."""
-        self._sums: dict[Name, Poly] = {}
-        """i64 names defined as a sum or product with operands that are no polynomials."""
-        self.products: dict[ir.SE, Poly] = {}
-        """Sums read with an atom for each product."""
+        defined: dict[Name, Poly] = {}
+        self._facts = IntegerFacts(defined)
+        self.made = Exact(defined, self._facts.shown)
         self._computed: set[Name] = set()
         """Names of scalars with a definition that is no polynomial."""
-        self.sizes: dict[Poly, _Fitting] = {}
-        """Readings of sizes and parts of index functions."""
-        self.places: dict[ir.SE, _Fitting] = {}
-        """Readings of indices, bounds and the like."""
-        self.conditions: dict[ir.SE, _Fitting] = {}
-        """Readings of operands of conditions."""
         self._proved: dict[tuple[Poly, tuple[Poly, ...]], int] = {}
         """Scope in which a size was examined, by size and array shape: not examined again inside
         it."""
@@ -78,7 +101,6 @@ class Exact:
         self._scopes = 0
         self._filled: tuple[Poly, ...] = ()
         """Shape of the array under consideration: nothing is claimed of it where it is empty."""
-        self._facts = IntegerFacts(self.defined)
         self._parts = Rewrite(se=self._se, poly=self._poly, body=_same, fn=_same, kernel=_same)
         self._facts.oldest(param.name for param in fun.params)
         for param in fun.params:
@@ -87,21 +109,7 @@ class Exact:
                 (self._facts.given if fun.entry else self._facts.array)(kind.shape)
                 self._type(kind)
         self._stms(fun.body.stms)
-        self.shown = self._facts.shown
-        """Arguments that prove the readings."""
         del self._facts, self._parts  # frees memory: as large as the program, and cyclic
-
-    def unfolds(self, name: Name) -> bool:
-        """True if a name equals its definition exactly, not only modulo 2**64, at every use.
-
-        Index functions put together later may then be read with the definition.
-        """
-        if name not in self.defined and name not in self._sums:
-            return True
-        found = [self.places.get(ir.Var(name, "i64")), self.sizes.get(Poly.var(name))]
-        return {best(ways) for ways in found if ways is not None} == {"unfolded"}
-
-    # --- the walk ----------------------------------------------------------------------------
 
     def _stms(self, stms: Iterable[ir.Stm]) -> None:
         for stm in stms:
@@ -119,7 +127,7 @@ class Exact:
         if isinstance(exp, ir.Assert):
             # Read the condition as the facts that hold after it.
             facts.learn(exp.cond, True)
-            self._look(exp.cond, self.conditions)
+            self._look(exp.cond, self.made.conditions)
             return
         if isinstance(exp, ir.If):
             self._nested(exp.then, lambda: self._branch(exp.cond, True))
@@ -157,7 +165,7 @@ class Exact:
 
     def _branch(self, cond: ir.SE, truth: bool) -> None:
         self._facts.learn(cond, truth)
-        self._look(cond, self.conditions)
+        self._look(cond, self.made.conditions)
 
     def _chosen(self, pat: tuple[ir.Param, ...], exp: ir.If) -> None:
         """Record scalars that a branch selects without computing anything."""
@@ -199,16 +207,16 @@ class Exact:
             self._computed.add(name)
             self._facts.defined(name, se, self._facts.depth, prim_of(se))
             if isinstance(se, ir.Bin | ir.Un) and se.op in ("+", "-", "*", "neg"):
-                self._sums[name] = self._facts.ring(se)
+                self.made.sums[name] = self._facts.ring(se)
             return
         ring = self._facts.ring(se)
         if len(ring.terms) <= _MOST_TERMS:
-            self.defined[name] = ring
+            self.made.defined[name] = ring
         else:
             self._computed.add(name)
 
     def _se(self, se: ir.SE) -> ir.SE:
-        return self._look(se, self.places)
+        return self._look(se, self.made.places)
 
     def _look(self, se: ir.SE, table: dict[ir.SE, _Fitting]) -> ir.SE:
         """Visit each sum, product or name that is not an operand of a sum or product."""
@@ -217,7 +225,7 @@ class Exact:
                 self._name(se, table)
         elif type(se) is ir.Fun:
             for part in se.args:
-                self._look(part, self.places)
+                self._look(part, self.made.places)
         elif _is_sum(se):
             if table.get(se) != ():
                 self._sum(se, poly_of(se), table)
@@ -230,9 +238,9 @@ class Exact:
     def _name(self, var: ir.Var, table: dict[ir.SE, _Fitting]) -> None:
         """Visit a name that stands for a sum or product."""
         itself = Poly.var(var.name)
-        if var.name in self._sums:
-            table[var] = self._fitting(self._sums[var.name], itself, table.get(var))
-        elif var.name in self.defined and table.get(var) != ():
+        if var.name in self.made.sums:
+            table[var] = self._fitting(self.made.sums[var.name], itself, table.get(var))
+        elif var.name in self.made.defined and table.get(var) != ():
             self._sum(var, itself, table)
 
     def _sum(self, se: ir.SE, poly: Poly | None, table: dict[ir.SE, _Fitting]) -> None:
@@ -254,7 +262,7 @@ class Exact:
         names = found.names()
         if not names or any(name[0] == "?" or name in self._computed for name in names):
             return None
-        self.products[se] = found
+        self.made.products[se] = found
         return self._facts.split(ring)
 
     def _below(self, se: ir.SE, table: dict[ir.SE, _Fitting]) -> None:
@@ -280,14 +288,14 @@ class Exact:
 
     def _poly(self, poly: Poly) -> Poly:
         if poly.as_name is None:
-            for name in poly.names() & self.defined.keys():
+            for name in poly.names() & self.made.defined.keys():
                 self._poly(Poly.var(name))
-        known = self.sizes.get(poly)
+        known = self.made.sizes.get(poly)
         of = poly, self._filled
         if known != () and self._proved.get(of) not in self._open:
-            few = poly.terms_after(self.defined) <= MOST_UNFOLDED
-            unfolded = poly.subst(self.defined) if few else None
-            self.sizes[poly] = self._fitting(unfolded, poly, known)
+            few = poly.terms_after(self.made.defined) <= MOST_UNFOLDED
+            unfolded = poly.subst(self.made.defined) if few else None
+            self.made.sizes[poly] = self._fitting(unfolded, poly, known)
             self._proved[of] = self._open[-1]
         return poly
 
@@ -323,20 +331,20 @@ def best(ways: _Fitting) -> Reading:
     return ways[0] if ways else "opaque"
 
 
-class _Sizes(Exact):
+class _Sizes(_Walk):
     """Analysis of sizes alone, which takes a fraction of the time."""
 
     def _look(self, se: ir.SE, table: dict[ir.SE, _Fitting]) -> ir.SE:
         return se
 
 
-_last: list[tuple[ir.Function, _Sizes]] = []
+_last: list[tuple[ir.Function, Exact]] = []
 """Cache of the function analysed last."""
 
 
 def _sizes(fun: ir.Function) -> Exact:
     if not _last or _last[0][0] is not fun:
-        _last[:] = [(fun, _Sizes(fun))]
+        _last[:] = [(fun, _Sizes(fun).made)]
     return _last[0][1]
 
 

@@ -202,7 +202,7 @@ def _if(c: ScopeChecker, exp: ir.If, pat: Sequence[ir.Param]) -> Types:
     c.scalar(exp.cond, "bool", "the condition")
     then = c.branch(exp.then, pat, "the then branch")
     orelse = c.branch(exp.orelse, pat, "the else branch")
-    c.dead = {**then, **orelse}
+    c.consumption.dead = {**then, **orelse}
     return None
 
 
@@ -212,13 +212,13 @@ def _loop(c: ScopeChecker, exp: ir.Loop, pat: Sequence[ir.Param]) -> Types:
     if isinstance(exp.form, ir.ForLoop):
         c.must(exp.form.prim in INTS, f"a loop counts in {exp.form.prim}")
         c.scalar(exp.form.bound, exp.form.prim, "the bound")
-    before = c.outside().before
+    before = c.consumption.outside().before
     c.bind_params(exp.params)
     c.have_memory(exp.params)
     fixed: set[Name] = set()
     for param, value in zip(exp.params, exp.init, strict=True):
         if isinstance(param.type, ir.Array) and not param.unique and isinstance(value, str):
-            c.roots[param.name] = c.roots_of((value,)) | {param.name}
+            c.consumption.roots[param.name] = c.consumption.of(value) | {param.name}
             fixed.add(param.name)
     inner = [param.name for param in exp.params]
     if isinstance(exp.form, ir.ForLoop):
@@ -227,20 +227,17 @@ def _loop(c: ScopeChecker, exp: ir.Loop, pat: Sequence[ir.Param]) -> Types:
     else:
         c.must(c.types.get(exp.form.cond) == ir.BOOL, "the loop's condition is no bool")
         c.must(exp.form.cond in inner, "the loop's condition is none of its parameters")
-    kept = c.outside(fixed)._replace(before=before)
-    c.keep.append(kept)
-    dead = dict(c.dead)
-    for param, value in zip(exp.params, exp.init, strict=True):
-        if param.unique and isinstance(value, str):  # Consumed before the first iteration.
-            c.dead.update(dict.fromkeys(c.roots_of((value,)), value))
-    inner += c.stms(exp.body.stms)
-    c.results(exp.body.results, exp.params, "an iteration's result")
-    for param, result in zip(exp.params, exp.body.results, strict=True):
-        if param.unique and isinstance(result, str):
-            shared = c.kept(c.roots_of((result,)), kept)
-            c.must(not shared, f"`{result}` becomes the unique `{param.name}` and is not fresh")
-    c.dead = dead
-    c.keep.pop()
+    kept = c.consumption.outside(fixed)._replace(before=before)
+    with c.consumption.body(kept):
+        for param, value in zip(exp.params, exp.init, strict=True):
+            if param.unique and isinstance(value, str):  # Consumed before the first iteration.
+                c.consumption.dead.update(dict.fromkeys(c.consumption.of(value), value))
+        inner += c.stms(exp.body.stms)
+        c.results(exp.body.results, exp.params, "an iteration's result")
+        for param, result in zip(exp.params, exp.body.results, strict=True):
+            if param.unique and isinstance(result, str):
+                shared = c.consumption.keeps(c.consumption.of(result), kept)
+                c.must(not shared, f"`{result}` becomes the unique `{param.name}` and is not fresh")
     c.leave(inner)
     renamed = {param.name: new.name for param, new in zip(exp.params, pat, strict=False)}
     return tuple(subst(param.type, renamed) for param in exp.params)
@@ -301,17 +298,13 @@ def _fn(
     c.must(len(fn.params) == len(args), f"{what} has {len(fn.params)} parameters, not {len(args)}")
     for kind in fn.returns:
         c.type(kind)
-    outside = c.outside()
+    outside = c.consumption.outside()
     c.bind_params(fn.params)
     for param, kind in zip(fn.params, args, strict=True):
         c.same(param.type, kind, f"the parameter `{param.name}` of {what}", memory=False)
-    c.keep.append(outside)
-    before, around = dict(c.dead), c.accumulators
-    c.accumulators = frozenset(accumulators)
-    names = c.stms(fn.body.stms)
-    _give(c, fn.body.results, fn.returns, what)
-    c.dead, c.accumulators = before, around
-    c.keep.pop()
+    with c.consumption.body(outside, accumulators):
+        names = c.stms(fn.body.stms)
+        _give(c, fn.body.results, fn.returns, what)
     c.leave([*names, *(param.name for param in fn.params)])
 
 
@@ -438,7 +431,10 @@ def _stream(c: ScopeChecker, exp: ir.Stream, pat: object) -> Types:
 
 @handles(RULES, ir.Push)
 def _push(c: ScopeChecker, exp: ir.Push, pat: object) -> Types:
-    c.must(all(name in c.accumulators for name in exp.dests), "no accumulator of the stream around")
+    c.must(
+        all(name in c.consumption.accumulators for name in exp.dests),
+        "no accumulator of the stream around",
+    )
     kinds = [c.array(name) for name in exp.dests]
     _indices(c, exp.at)
     rank = len(exp.at)
@@ -494,20 +490,16 @@ def _kernel(c: ScopeChecker, exp: ir.SegOp, fixed: Sequence[ir.Type]) -> list[ir
     body = exp.body
     for kind in body.returns:
         c.type(kind)
-    outside = c.outside()
+    outside = c.consumption.outside()
     inner = [index for index, _ in exp.space.dims]
     for index in inner:
         c.bind(index, ir.I64)
-    c.keep.append(outside)
     c.inside.append("per_block" if isinstance(exp, ir.SegMap) and exp.per_block else exp.level)
-    before, around = dict(c.dead), c.accumulators
     written = (r for r in body.results if isinstance(r, ir.Write) and not r.writes)
-    c.accumulators = frozenset(r.dest for r in written)
-    inner += c.stms(body.stms)
-    _kernel_results(c, body)
-    c.dead, c.accumulators = before, around
+    with c.consumption.body(outside, (r.dest for r in written)):
+        inner += c.stms(body.stms)
+        _kernel_results(c, body)
     c.inside.pop()
-    c.keep.pop()
     c.leave(inner)
     c.must(len(body.returns) >= len(fixed), "too few results for the operators")
     _agree(c, body.returns[: len(fixed)], fixed, "a value for an operator")

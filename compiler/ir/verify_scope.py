@@ -6,7 +6,8 @@ share memory if they have a root in common.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple, NoReturn, TypeGuard
 
 from compiler.algebra.poly import Poly
@@ -41,6 +42,51 @@ class Kept(NamedTuple):
     more: Roots
 
 
+class Consumption:
+    """Consumed arrays at one point of a program, by the memory that arrays may share."""
+
+    def __init__(self) -> None:
+        self.roots: dict[Name, Roots] = {}
+        self.dead: dict[Name, str] = {}
+        self.order: dict[Name, int] = {}
+        """Arrays in order of binding, which tells those bound before a body."""
+        self.keep: list[Kept] = []
+        """Roots that may not be consumed here, per enclosing loop or lambda."""
+        self.accumulators: frozenset[Name] = frozenset()
+        """Arrays that statements may push to here."""
+
+    def bind(self, name: Name) -> None:
+        """Enter an array that shares no memory."""
+        self.roots[name] = frozenset((name,))
+        self.order[name] = len(self.order)
+
+    def of(self, *names: Name) -> Roots:
+        """Return the union of the arrays' roots."""
+        return frozenset().union(*[self.roots.get(name, (name,)) for name in names])
+
+    def outside(self, more: Iterable[Name] = ()) -> Kept:
+        """Return the arrays that a body beginning here must not consume: all bound, and `more`."""
+        return Kept(len(self.order), frozenset(more))
+
+    @contextmanager
+    def body(self, kept: Kept, accumulators: Iterable[Name] | None = None) -> Iterator[None]:
+        """Keep what a body must not consume; forget what it consumes of others behind it.
+
+        `accumulators`: what its statements may push to; None: as those around it.
+        """
+        dead, around = dict(self.dead), self.accumulators
+        self.keep.append(kept)
+        if accumulators is not None:
+            self.accumulators = frozenset(accumulators)
+        yield
+        self.dead, self.accumulators = dead, around
+        self.keep.pop()
+
+    def keeps(self, roots: Roots, kept: Kept) -> bool:
+        """True if any of the roots must not be consumed."""
+        return any(self.order[root] < kept.before or root in kept.more for root in roots)
+
+
 class ScopeChecker(ScalarChecker):
     """Names in scope, equalities, and consumed arrays at one point of a program."""
 
@@ -54,18 +100,11 @@ class ScopeChecker(ScalarChecker):
         self.effects = Effects(self.funs)
         self.bound: set[Name] = set()
         self.known = Known()
-        self.roots: dict[Name, Roots] = {}
-        self.dead: dict[Name, str] = {}
-        self.order: dict[Name, int] = {}
-        """Arrays in order of binding, which tells those bound before a body."""
-        self.keep: list[Kept] = []
-        """Roots that may not be consumed here, per enclosing loop or lambda."""
+        self.consumption = Consumption()
         self.where: list[ir.Stm] = []
         self.inside: list[str] = []
         """Levels of the enclosing kernels."""
         self.fun = ""
-        self.accumulators: frozenset[Name] = frozenset()
-        """Arrays that statements may push to here."""
 
     # --- errors ------------------------------------------------------------------------------
 
@@ -89,8 +128,7 @@ class ScopeChecker(ScalarChecker):
         self.bound.add(name)
         self.types[name] = kind
         if isinstance(kind, ir.Array):
-            self.roots[name] = frozenset((name,))
-            self.order[name] = len(self.order)
+            self.consumption.bind(name)
 
     def bind_params(self, params: Iterable[ir.Param]) -> None:
         """Bring parameters into scope from left to right, checking each type."""
@@ -169,17 +207,18 @@ class ScopeChecker(ScalarChecker):
 
     def used(self, name: Name) -> None:
         """Check that an array has not been consumed."""
-        for root in self.roots.get(name, ()):
-            if root in self.dead:
-                self.fail(f"`{name}` is used after `{self.dead[root]}` has been consumed")
+        for root in self.consumption.roots.get(name, ()):
+            if root in self.consumption.dead:
+                gone = self.consumption.dead[root]
+                self.fail(f"`{name}` is used after `{gone}` has been consumed")
 
     def consume(self, name: Name) -> None:
         """Mark an array, and all that may share its memory, as consumed."""
-        roots = self.roots.get(name, frozenset((name,)))
-        for kept in self.keep:
-            self.must(not self.kept(roots, kept), f"`{name}` must not be consumed here")
-        for root in roots:
-            self.dead[root] = name
+        here = self.consumption
+        roots = here.of(name)
+        for kept in here.keep:
+            self.must(not here.keeps(roots, kept), f"`{name}` must not be consumed here")
+        here.dead.update(dict.fromkeys(roots, name))
 
     # --- statements --------------------------------------------------------------------------
 
@@ -189,19 +228,20 @@ class ScopeChecker(ScalarChecker):
         self.must(fun.name not in self.funs, "a second function of that name")
         self.funs[fun.name] = fun
         self.types = {}
-        self.dead = {}
+        here = self.consumption
+        here.dead = {}
         self.known = Known()
         for param in fun.params[: fun.implicit]:
             self.must(param.type == ir.Scalar("i64"), f"the implicit `{param.name}` is no i64")
         self.bind_params(fun.params)
         self.have_memory((*fun.params, *fun.results))
         fixed = (p.name for p in fun.params if isinstance(p.type, ir.Array) and not p.unique)
-        self.keep = [Kept(0, frozenset(fixed))]
+        here.keep = [Kept(0, frozenset(fixed))]
         self.stms(fun.body.stms)
         self.results(fun.body.results, fun.results, "result")
         for result, param in zip(fun.body.results, fun.results, strict=True):
             if param.unique and isinstance(result, str):
-                shared = self.kept(self.roots.get(result, frozenset()), self.keep[0])
+                shared = here.keeps(here.roots.get(result, frozenset()), here.keep[0])
                 self.must(not shared, f"the unique result `{result}` aliases a parameter")
         self.leave(list(self.types))
         for param in fun.results:
@@ -228,15 +268,16 @@ class ScopeChecker(ScalarChecker):
         self.no_sharing(stm, taken)
         sources = self.effects.aliases(stm)
         # An array consumed by a branch counts as consumed, also if the other branch returns it.
-        gone = self.roots_of(taken)
-        roots = [self.roots_of(names) - gone for names in sources]
+        here = self.consumption
+        gone = here.of(*taken)
+        roots = [here.of(*names) - gone for names in sources]
         for name in taken:
             self.consume(name)
         self.bind_params(stm.pat)
         self.pattern(stm.pat, types)
         for param, found in zip(stm.pat, roots, strict=True):
             if found and isinstance(param.type, ir.Array):
-                self.roots[param.name] = found
+                here.roots[param.name] = found
         if isinstance(exp, ir.Assert):
             self.known.assume(exp.cond)
         elif is_se(exp) and stm.pat[0].type == ir.Scalar("i64"):
@@ -259,40 +300,25 @@ class ScopeChecker(ScalarChecker):
                 missing = isinstance(param.type, ir.Array) and param.type.mem is None
                 self.must(not missing, f"the array `{param.name}` has no memory")
 
-    def outside(self, more: Iterable[Name] = ()) -> Kept:
-        """Return the arrays that a body beginning here must not consume: all bound, and `more`."""
-        return Kept(len(self.order), frozenset(more))
-
-    def kept(self, roots: Roots, kept: Kept) -> bool:
-        """True if any of the roots must not be consumed."""
-        return any(self.order[root] < kept.before or root in kept.more for root in roots)
-
-    def roots_of(self, names: Iterable[Name]) -> Roots:
-        """Return the union of the arrays' roots."""
-        found: frozenset[Name] = frozenset()
-        for name in names:
-            found |= self.roots.get(name, frozenset((name,)))
-        return found
-
     def no_sharing(self, stm: ir.Stm, taken: Sequence[Name]) -> None:
         """Check that a consumed array is not also used by the same statement in another way."""
         if not taken or isinstance(stm.exp, ir.If):
             return  # Of branches only one is run, and each has been checked.
         gone: set[Name] = set()
         for name in taken:
-            roots = self.roots.get(name, frozenset((name,)))
+            roots = self.consumption.of(name)
             self.must(not roots & gone, f"`{name}` is consumed twice")
             gone |= roots
         for name in read(stm.exp, self.funs):
             if isinstance(self.types.get(name), ir.Array):
-                shared = self.roots.get(name, frozenset((name,))) & gone
+                shared = self.consumption.of(name) & gone
                 self.must(not shared, f"`{name}` is used where memory that it shares is consumed")
 
     def branch(self, body: ir.Body, params: Sequence[ir.Param], what: str) -> dict[Name, str]:
         """Check a branch against a pattern; return what it consumed, left unmarked."""
-        before = dict(self.dead)
+        before = dict(self.consumption.dead)
         names = self.stms(body.stms)
         self.results(body.results, params, what)
         self.leave(names)
-        after, self.dead = self.dead, before
+        after, self.consumption.dead = self.consumption.dead, before
         return after
