@@ -6,7 +6,7 @@ compiling is traversal, and a loop over the fields of a node takes twice as long
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
 from typing import Any, NamedTuple
 
 from compiler.base.errors import CompilerBug
@@ -92,6 +92,14 @@ class Traversal:
             if f"bodies_{name}" in found
         }
         """By class with bodies: calls a function on each of them, in order."""
+        self.operands: dict[type, Callable[[Any], tuple[Any, ...]]] = {
+            cls: found[f"operands_{cls.__name__}"] for cls in leaves
+        }
+        """By leaf class: returns the leaves directly inside."""
+        self.map_operands: dict[type, Callable[[Any, Callable[[Any], Any]], Any]] = {
+            cls: found[f"map_{cls.__name__}"] for cls in leaves
+        }
+        """By leaf class: applies a function to these; the same object if nothing changes."""
         self.map_tuple: Callable[[Any, Callable[[Any], Any]], Any] = found["map_tuple"]
         """Apply a function to the items of a tuple; return the same tuple if nothing changes."""
         found.update(VISIT=self.visit, OWN=self.own, REWRITE=self.rewrite)
@@ -109,7 +117,9 @@ class Traversal:
             inside = [] if name in self.bodies else self._bodies_in(node)
             if inside:
                 lines += [f"def bodies_{name}(x, keep):", *_indented(inside)]
-            if cls not in leaves:
+            if cls in leaves:
+                lines += self._operands(node)
+            else:
                 rewriters.node(node)
         source = "\n".join((*lines, *rewriters.lines, by_hand))
         found: dict[str, Any] = {**self.classes, **others}
@@ -173,6 +183,20 @@ class Traversal:
             case SubNode(cls) if cls:
                 return [f"{name}_{cls}({x}, use, bind)"]
         return [f"{item} = {x}", f"{table}[type({item})]({item}, use, bind)"]
+
+    def _operands(self, node: NodeSpec) -> list[str]:
+        """Return functions that list the leaves directly inside a leaf, and map them."""
+        name, inner = node.cls.__name__, Leaf("se")
+        found = {f: part for f, part in self.fields(node) if part in (inner, Each(inner))}
+        ones = ("*" * (part != inner) + f"x.{field}" for field, part in found.items())
+        listed = "".join(f"{one}, " for one in ones)
+        lines = [f"def operands_{name}(x):", f"    return ({listed})"]
+        values = [
+            f"{field} = f(x.{field})" if part == inner else f"{field} = map_tuple(x.{field}, f)"
+            for field, part in found.items()
+        ]
+        made = _rebuilt(node, found)
+        return [*lines, f"def map_{name}(x, f):", *_indented([*values, made])]
 
     # --- bodies --------------------------------------------------------------------------------
 
@@ -257,15 +281,20 @@ class _Rewriters:
         name, bodies = node.cls.__name__, self._traversal.bodies
         parts = {field: part for field, part in self._traversal.fields(node) if part is not None}
         lines = [f"{field} = {self.value(part, f'x.{field}')}" for field, part in parts.items()]
-        same = " and ".join(f"{field} is x.{field}" for field in parts)
-        args = ", ".join(field if field in parts else f"x.{field}" for field in node.fields)
-        lines.append(f"return x if {same} else {name}({args})" if parts else "return x")
+        lines.append(_rebuilt(node, parts))
         inside = f"inside_{name}" if name in bodies else f"rewrite_{name}"
         self.lines += [f"def {inside}(x, r):", *_indented(lines)]
         if name in bodies:
             hook = f"r.{bodies[name]}"
             line = f"return inside_{name}(x, r) if {hook} is None else {hook}(x)"
             self.lines += [f"def rewrite_{name}(x, r):", *_indented([line])]
+
+
+def _rebuilt(node: NodeSpec, parts: Collection[str]) -> str:
+    """Return the statement that returns a node with new fields `parts`, or itself."""
+    same = " and ".join(f"{field} is x.{field}" for field in parts)
+    args = ", ".join(field if field in parts else f"x.{field}" for field in node.fields)
+    return f"return x if {same} else {node.cls.__name__}({args})" if parts else "return x"
 
 
 _BY_HAND = """

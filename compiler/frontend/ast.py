@@ -550,8 +550,14 @@ class Lambda(Exp):
     body: Exp
 
 
+class Section(Exp):
+    """A function written as a part of an expression."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class OpSection(Exp):
+class OpSection(Section):
     """`(+)`, `(+ e)` (right given), `(e +)` (left given)."""
 
     op: QualName
@@ -560,14 +566,14 @@ class OpSection(Exp):
 
 
 @dataclass(frozen=True, slots=True)
-class ProjSection(Exp):
+class ProjSection(Section):
     """`(.a.b)`."""
 
     path: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class IndexSection(Exp):
+class IndexSection(Section):
     """`(.[i, j])`."""
 
     dims: tuple[DimIndex, ...]

@@ -77,5 +77,7 @@ VISIT = _TRAVERSAL.visit
 OWN = _TRAVERSAL.own
 INSIDE = _TRAVERSAL.inside
 CHILDREN = _TRAVERSAL.children
+OPERANDS = _TRAVERSAL.operands
+MAP_OPERANDS = _TRAVERSAL.map_operands
 map_tuple = _TRAVERSAL.map_tuple
 NODES = _TRAVERSAL.classes

@@ -19,7 +19,7 @@ from compiler.base.names import Name
 from compiler.base.spans import Prov
 from compiler.ir import nodes
 from compiler.ir import nodes as ir
-from compiler.ir.parts import CHILDREN, INSIDE, OWN, VISIT, Use, map_tuple
+from compiler.ir.parts import CHILDREN, INSIDE, MAP_OPERANDS, OPERANDS, OWN, VISIT, Use
 from compiler.ir.sizes import poly_of, se_of
 
 Node = TypeVar("Node")
@@ -89,36 +89,13 @@ def map_se(se: ir.SE, var: Callable[[ir.Var], ir.SE]) -> ir.SE:
 
 def map_subexpressions(se: ir.SE, f: Callable[[ir.SE], ir.SE]) -> ir.SE:
     """Apply `f` to the operands of a scalar expression; the same object if nothing changes."""
-    match se:
-        case ir.Bin(op, at, a, b):
-            a2, b2 = f(a), f(b)
-            return se if a2 is a and b2 is b else ir.Bin(op, at, a2, b2)
-        case ir.Un(op, at, a):
-            a2 = f(a)
-            return se if a2 is a else ir.Un(op, at, a2)
-        case ir.Conv(src, dst, a):
-            a2 = f(a)
-            return se if a2 is a else ir.Conv(src, dst, a2)
-        case ir.Fun(fun, at, args):
-            args2 = map_tuple(args, f)
-            return se if args2 is args else ir.Fun(fun, at, args2)
-        case ir.Select(c, a, b):
-            c2, a2, b2 = f(c), f(a), f(b)
-            return se if c2 is c and a2 is a and b2 is b else ir.Select(c2, a2, b2)
-    return se
+    result: ir.SE = MAP_OPERANDS[type(se)](se, f)
+    return result
 
 
 def se_parts(se: ir.SE) -> tuple[ir.SE, ...]:
     """Return the operands of a scalar expression."""
-    if type(se) is ir.Var or type(se) is ir.Lit:
-        return ()
-    if type(se) is ir.Bin:
-        return (se.lhs, se.rhs)
-    if type(se) is ir.Un or type(se) is ir.Conv:
-        return (se.arg,)
-    if type(se) is ir.Fun:
-        return se.args
-    return (se.cond, se.then, se.orelse) if type(se) is ir.Select else ()
+    return OPERANDS[type(se)](se)
 
 
 def se_uses(se: ir.SE, use: Use) -> None:

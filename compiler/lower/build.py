@@ -23,6 +23,7 @@ from compiler.base.prim import Prim
 from compiler.base.rules import Rule
 from compiler.base.spans import NOWHERE, Prov, Span
 from compiler.frontend import typed as ty
+from compiler.frontend.parts import parts
 from compiler.frontend.typed import Def
 from compiler.frontend.typed import Exp as TypedExp
 from compiler.frontend.types import Size, SizeConst, SizeExp, SizeOp, SizeVar, Type
@@ -68,16 +69,8 @@ def _origin(e: TypedExp, around: Span, found: dict[Span, None]) -> None:
     if e.span.is_own and not around.holds(e.span):
         around = e.span
         found[around] = None
-    match e:
-        case ty.PrimOp() | ty.PrimFun():
-            parts = e.args
-        case ty.Convert(exp=inner) | ty.If(cond=inner):
-            parts = (inner,)
-        case ty.RecordExp():
-            parts = tuple(field for _, field in e.fields)
-        case _:
-            return
-    for part in parts:
+    inside = (e.cond,) if isinstance(e, ty.If) else parts(e)
+    for part in inside if isinstance(e, _COMPUTED) else ():
         if isinstance(part, _COMPUTED):
             _origin(part, around, found)
 

@@ -240,9 +240,9 @@ def _join(j: _Join, a: Type, b: Type) -> Type:
             return _join_unknown(j, a, b)
         case _, MetaT() if a.held:
             return _join_unknown(j, b, a)
-        case ((Record() | Sum()), _) if type(a) is type(b) and a.head == b.head:
-            others = iter(b.parts)
-            return a.map_parts(lambda part: _join(j, part, next(others)))
+    if isinstance(a, Record | Sum) and type(a) is type(b) and a.head == b.head:
+        others = iter(b.parts)
+        return a.map_parts(lambda part: _join(j, part, next(others)))
     unify(j.st, a, b)
     return a
 

@@ -362,7 +362,7 @@ def _flush(call: _Call) -> None:
 def _is_function(arg: ast.Exp) -> bool:
     while isinstance(arg, ast.Parens):
         arg = arg.exp
-    return isinstance(arg, (ast.Lambda, ast.OpSection, ast.ProjSection, ast.IndexSection))
+    return isinstance(arg, ast.Lambda | ast.Section)
 
 
 def argument_size(st: Checker, typed: t.Exp, lets: Lets) -> tuple[t.Exp, Size]:
