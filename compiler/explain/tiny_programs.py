@@ -575,6 +575,18 @@ BY_RULE: dict[str, Tiny] = {
         "[[1f32, 2f32]] [[3f32], [4f32]]",
         target="cuda",
     ),
+    "coalesce/squares": Tiny(
+        "entry main [n][m] (xss: [n][m]i32) = map (map (+ 1)) (transpose xss)",
+        "[[1, 2], [3, 4]]",
+        target="cuda",
+    ),
+    "c/squares": Tiny(
+        "entry main [n][m] (xss: [n][m]i32) = map (map (+ 1)) (transpose xss)", "[[1, 2], [3, 4]]"
+    ),
+    "flatten/flat-views": Tiny(
+        "entry main [n][m] (xss: [n][m]i32) = map (+ 1) (flatten (transpose xss))",
+        "[[1, 2], [3, 4]]",
+    ),
     "coalesce/columns": Tiny(
         "entry main [n][m] (xss: [n][m]i32) = map i32.sum (transpose xss)",
         "[[1, 2], [3, 4]]",

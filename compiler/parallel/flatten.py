@@ -10,6 +10,7 @@ from compiler.ir.nodes import Function, Prog
 from compiler.parallel.analyse import INNER_RULES
 from compiler.parallel.attributes import ATTRIBUTE, apply_directives
 from compiler.parallel.distribute import DISTRIBUTE, NEST, host_body
+from compiler.parallel.flat_views import FLAT_VIEWS, flat_views
 from compiler.parallel.growing import GROWING, loops_around_growth
 from compiler.parallel.nest import FlatteningScope
 from compiler.parallel.operators import ELEMENTS, INTERCHANGE_REDUCE, SEGMENTED
@@ -34,7 +35,7 @@ def _function(fun: Function, ctx: Ctx, numbers: list[int]) -> Function:
     sc.bind(fun.params)
     stms = loops_around_growth(apply_directives(fun.body.stms, ctx), ctx)
     body = replace(fun.body, stms=stms)
-    return replace(fun, body=host_body(sc, body))
+    return flat_views(replace(fun, body=host_body(sc, body)), ctx)
 
 
 FLATTEN = Pass(
@@ -42,7 +43,7 @@ FLATTEN = Pass(
     "Makes kernels of nested parallelism; without its rules, threads run what is inside.",
     flatten,
     (
-        *(ATTRIBUTE, ELEMENTS, GROWING, *INNER_RULES, INTERCHANGE_REDUCE),
+        *(ATTRIBUTE, ELEMENTS, FLAT_VIEWS, GROWING, *INNER_RULES, INTERCHANGE_REDUCE),
         *(DISTRIBUTE, INTRA_BLOCK, NEST, ONE_LOOP, SEGMENTED, STREAM, VERSIONS, WHOLE_ROWS),
     ),
 )

@@ -37,11 +37,15 @@ from compiler.storage.strides import (
     flat_reads,
     in_order,
     reads,
+    reads_across,
     sectors,
 )
 
 READS = Rule("coalesce/reads", "Threads read what lies far apart from a copy in another order.")
 WRITES = Rule("coalesce/writes", "Threads write rows of their own next to each other.")
+MAP_SQUARES = Rule(
+    "coalesce/squares", "A map that reads matrices across takes squares of them as they lie."
+)
 Order = tuple[int, ...]
 _FAR = "Neighbouring threads read elements of {} that lie far apart."
 _FAR_ROWS = "Neighbouring threads write rows of {} that lie far apart."
@@ -140,6 +144,15 @@ class _Coalescing:
                 "neighbouring columns, blocks of threads some of the rows each. Nothing is copied."
             )
             if self.ctx.commit(COLUMNS, stm.prov, Applied(True, because)) is not None:
+                self.bind(stm, scope)
+                return
+        if self.ctx.target.in_step and reads_across(exp, scope.types):
+            because = (
+                "Neighbouring threads read elements that lie far apart, each of them once: blocks "
+                "of threads read squares of them as they lie, and put them in order in shared "
+                "memory. Nothing is copied."
+            )
+            if self.ctx.commit(MAP_SQUARES, stm.prov, Applied(True, because)) is not None:
                 self.bind(stm, scope)
                 return
         by_rows, views = self.by_rows(exp, scope)
@@ -495,6 +508,6 @@ COALESCE = Pass(
     "coalesce",
     "Lets neighbouring threads of a GPU find their elements next to each other.",
     coalesce,
-    (READS, WRITES, COLUMNS),
+    (READS, WRITES, COLUMNS, MAP_SQUARES),
     optional=True,
 )

@@ -21,6 +21,14 @@ WARP = 32
 """Threads per warp, and also bytes per sector."""
 COLUMNS_EACH = 64
 """Maximum bytes of all components of a reduction of columns."""
+SIDE = 32
+"""Points along each side of a square of a map that reads across."""
+PITCH = SIDE + 1
+"""Distance of the rows of a square in memory, in elements: columns lie in different banks."""
+SMALL = 8
+"""Points along a side below which accesses share sectors or cache lines anyway."""
+MOST_BYTES = 26 << 10
+"""Maximum bytes of all squares of a map."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,28 +150,83 @@ def are_columns(kernel: ir.SegOp, arrays: Mapping[Name, ir.Type]) -> bool:
     if not all(op.commutative for op in kernel.ops) or size > COLUMNS_EACH:
         return False
     defined: dict[Name, Poly] = {}
-    places: list[Poly | None] = []
+    places: list[Poly] = []
     for stm in kernel.body.stms:
+        place = _place(stm.exp, arrays, defined)
         match stm.exp:
-            case ir.Index(array, at):
-                kind = arrays.get(array)
-                if not isinstance(kind, ir.Array) or kind.mem is None:
+            case ir.Index():
+                if place is None:
                     return False
-                polys = [poly_of(one) for one in at]
-                if None in polys:
-                    return False
-                place = kind.mem.lmad.index(*(one.put_in(defined) for one in polys if one))
                 places.append(place)
             case ir.Assert():
                 pass
             case exp if isinstance(exp, ir.SE_NODES):
-                value = poly_of(exp) if stm.pat[0].type == ir.I64 else None
-                if value is not None:
-                    defined[stm.pat[0].name] = value.put_in(defined)
+                if place is not None and stm.pat[0].type == ir.I64:
+                    defined[stm.pat[0].name] = place
             case _:
                 return False
     (lane, _), (turn, _) = kernel.space.dims[-2:]
     return lie_by_columns(places, lane, turn)
+
+
+def turned_along(place: Poly, lane: Name, others: set[Name], size: int) -> Name | None:
+    """Return the index along which neighbouring cells lie, if `lane` goes across them."""
+    if place.degree(lane) != 1 or sectors(place.coefficient(lane), size) <= 2 * size:
+        return None
+    if place.coefficient(lane).names() & others:
+        return None
+    ones = (name for name in sorted(others & place.names()) if place.degree(name) == 1)
+    return next((name for name in ones if place.coefficient(name) in (1, -1)), None)
+
+
+def reads_across(kernel: ir.SegOp, arrays: Mapping[Name, ir.Type]) -> bool:
+    """True for a map of short points that reads far cells along one other dimension only.
+
+    Squares of its points find them in shared memory (`codegen/turned_loads.py`).
+    """
+    if not isinstance(kernel, ir.SegMap) or kernel.level != "grid" or kernel.per_block:
+        return False
+    *outer, (lane, size) = kernel.space.dims
+    if not outer or (size.constant or SMALL) < SMALL:
+        return False
+    if not all(_is_short(stm.exp) for stm in all_stms(kernel.body.stms)):
+        return False
+    others = {name for name, bound in outer if (bound.constant or SMALL) >= SMALL}
+    defined: dict[Name, Poly] = {}
+    turned: dict[Name, Name] = {}
+    bytes_ = 0
+    for stm in kernel.body.stms:
+        if isinstance(stm.exp, ir.If):
+            break
+        place, kind = _place(stm.exp, arrays, defined), stm.pat[0].type
+        if place is None or not isinstance(kind, ir.Scalar):
+            continue
+        if not isinstance(stm.exp, ir.Index):
+            if kind == ir.I64:
+                defined[stm.pat[0].name] = place
+        elif across := turned_along(place, lane, others, BYTES[kind.prim]):
+            turned[stm.pat[0].name] = across
+            bytes_ += SIDE * PITCH * BYTES[kind.prim]
+    far = {read.name for read in reads(kernel, arrays)}
+    return far == turned.keys() and len(set(turned.values())) == 1 and bytes_ <= MOST_BYTES
+
+
+def _is_short(exp: ir.Exp) -> bool:
+    return isinstance(exp, (ir.Index, ir.If, *ir.SE_NODES))
+
+
+def _place(
+    exp: ir.Exp, arrays: Mapping[Name, ir.Type], defined: Mapping[Name, Poly]
+) -> Poly | None:
+    """Return the cell that is read, or the value of an index, in terms of a kernel's indices."""
+    if not isinstance(exp, ir.Index):
+        value = poly_of(exp) if isinstance(exp, ir.SE_NODES) else None
+        return None if value is None else value.put_in(defined)
+    kind = arrays.get(exp.array)
+    polys = [poly_of(one) for one in exp.at]
+    if not isinstance(kind, ir.Array) or kind.mem is None or None in polys:
+        return None
+    return kind.mem.lmad.index(*(one.put_in(defined) for one in polys if one is not None))
 
 
 T = TypeVar("T")

@@ -27,6 +27,7 @@ from compiler.codegen.c.interchange import INTERCHANGE
 from compiler.codegen.c.kernels import MapKernels
 from compiler.codegen.c.lane_scans import LANE_SCANS
 from compiler.codegen.c.scalar import Scalars
+from compiler.codegen.c.squares import SQUARES
 from compiler.codegen.c.stms import Sites
 from compiler.codegen.c.tiles import ROW_TILES, WIDTH
 from compiler.codegen.c.types import C_TYPE, c_name, typed
@@ -197,6 +198,6 @@ PASSES = (
         "c",
         "Writes C.",
         emit,
-        (FAST, INTERCHANGE, INTERIOR, LANE_SCANS, ONE_PASS, ROWS, ROW_TILES, SHORT_ROWS),
+        (FAST, INTERCHANGE, INTERIOR, LANE_SCANS, ONE_PASS, ROWS, ROW_TILES, SHORT_ROWS, SQUARES),
     ),
 )

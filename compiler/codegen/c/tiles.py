@@ -9,7 +9,7 @@ from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import BYTES, Prim
 from compiler.base.rules import Rule
-from compiler.codegen.c.kernels import MapKernels
+from compiler.codegen.c.squares import SquareKernels
 from compiler.codegen.c.types import C_TYPE, c_name
 from compiler.codegen.free_names import FreeNames, uses_of
 from compiler.codegen.imp.nodes import Kernel, Stm, Stms
@@ -45,7 +45,7 @@ class TileArguments:
     arguments: str
 
 
-class TileKernels(MapKernels):
+class TileKernels(SquareKernels):
     """Adds maps in lanes."""
 
     tile: RowTile | None = None

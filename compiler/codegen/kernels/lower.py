@@ -53,6 +53,7 @@ from compiler.codegen.kernels.fuse_scan_map import (
 from compiler.codegen.kernels.hists import PASSES, SHARED_BINS, hist_stage, plan
 from compiler.codegen.kernels.large_tiles import BUSY, LARGE_TILES, enlarge
 from compiler.codegen.kernels.look_back import BECAUSE, LOOK_BACK, LookBack
+from compiler.codegen.kernels.map_squares import squares
 from compiler.codegen.kernels.no_elements import of_elements
 from compiler.codegen.kernels.repeats import ROUNDS, given_numbers
 from compiler.codegen.kernels.resident import RESIDENT, resident
@@ -72,10 +73,12 @@ from compiler.codegen.kernels.wide import MANY as MANY_POINTS
 from compiler.codegen.kernels.wide import WIDE, wide_fold, wide_map
 from compiler.codegen.sequential import copy_body, copy_dims, sequential, with_updates
 from compiler.codegen.traits import traits_of
+from compiler.codegen.turned_loads import turned_loads
 from compiler.ir.build import conjunction
 from compiler.ir.nodes import ONE, SE, TRUE, ZERO, Bin, Conv, Lit, Var
 from compiler.ir.sizes import poly_of
 from compiler.parallel.versions import COLUMNS
+from compiler.storage.coalesce import MAP_SQUARES
 
 SMALL_SEGMENT = 32
 """Maximum size of segments reduced or scanned by one thread each."""
@@ -263,9 +266,19 @@ class _Lowering:
         around = stencil(kernel, self.target, self.same.get(id(kernel)), self.known)
         found = self.ctx.commit(STENCILS, prov, around)
         if found is None:
-            return self.wide(kernel, name, alone)
+            return self.squares(kernel, name, alone) or self.wide(kernel, name, alone)
         code = stencil_code(kernel, found, self.target.threads)
         return self.by_tiles(kernel, f"{name}_stencil", code, found.axes, found.large, (alone,))
+
+    def squares(self, kernel: imp.Kernel, name: str, alone: k.Launch) -> imp.Stms:
+        """Launch a thread block per square of a map that reads across, if it does."""
+        turned = None if self.ctx.options.is_off(MAP_SQUARES) else turned_loads(kernel)
+        if turned is None:
+            return ()
+        code, count, where = squares(kernel, turned)
+        made = replace(self.function(f"{name}_squares", code, kernel), threads=self.target.threads)
+        launch = k.Launch(made, "blocks", count, prov=kernel.prov)
+        return (imp.If(conjunction(where), (launch,), (alone,), kernel.prov),)
 
     def wide(self, kernel: imp.Kernel, name: str, alone: k.Launch) -> imp.Stms:
         """Launch a thread for several neighbouring points where there are many, else for each."""

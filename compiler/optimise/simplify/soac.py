@@ -246,7 +246,8 @@ def needless_output(
 ) -> Outcome[ir.Exp | Name]:
     """`map (fn x => (c, x, f x)) xs ==> (replicate n c, xs, map f xs)`, where c has no x.
 
-    `map transpose xs` is a view of `xs`. `plan` is what the result is without the map.
+    `map transpose xs` and `map reverse xs` are views of `xs`. `plan` is what the result is without
+    the map.
     """
     return None if plan is None else Applied(plan, _why(param, plan))
 
@@ -317,7 +318,7 @@ def _why(param: ir.Param, new: ir.Exp | Name) -> str:
         return f"`{name}` is `{base_of(new)}` itself."
     if isinstance(new, ir.Copy):
         return f"`{name}` is a copy of `{base_of(new.array)}`."
-    if isinstance(new, ir.Rearrange):
+    if isinstance(new, ir.Rearrange | ir.Slice):
         return f"`{name}` is a view of `{base_of(new.array)}`: only the order is another."
     return f"All elements of `{name}` are equal."
 
@@ -338,15 +339,35 @@ def _plan(s: State, exp: ir.Map, k: int, param: ir.Param) -> ir.Exp | Name | Non
     return None
 
 
-def _view_of_rows(s: State, exp: ir.Map, value: Name) -> ir.Rearrange | None:
-    """Return the view of an input array whose rows are the result, if it is a rearrangement."""
+def _view_of_rows(s: State, exp: ir.Map, value: Name) -> ir.Rearrange | ir.Slice | None:
+    """Return the view of an input array whose rows are the result, each in the same other order.
+
+    Parts of rows are none: where there are no rows, they may lie outside.
+    """
     made = next((stm.exp for stm in exp.fn.body.stms if stm.pat and stm.pat[0].name == value), None)
-    if not isinstance(made, ir.Rearrange):
+    if not isinstance(made, ir.Rearrange | ir.Slice):
         return None
     for inner, array in zip(exp.fn.params, exp.arrays, strict=True):
-        if inner.name == made.array and array not in s.unique:
+        if inner.name != made.array or array in s.unique:
+            continue
+        if isinstance(made, ir.Rearrange):
             return ir.Rearrange((0, *(at + 1 for at in made.perm)), array)
+        if _is_all(made, shape_of(inner.type)):
+            return ir.Slice(array, (ir.DimSlice(ir.ZERO, exp.width, ir.ONE), *made.dims))
     return None
+
+
+_BACKWARDS = ir.Lit(-1, "i64")
+
+
+def _is_all(part: ir.Slice, shape: tuple[Poly, ...]) -> bool:
+    """Return True for a slice of all elements, forwards or backwards in each dimension."""
+    return all(
+        isinstance(dim, ir.DimSlice)
+        and dim.count == size
+        and (poly_of(dim.start), dim.stride) in ((Poly.const(0), ir.ONE), (size - 1, _BACKWARDS))
+        for dim, size in zip(part.dims, shape, strict=True)
+    )
 
 
 def computed_before(stm: ir.Stm, found: tuple[Name, ...]) -> str:
