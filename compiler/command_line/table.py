@@ -39,6 +39,7 @@ COMMANDS = (
         "accesses",
         "print what each access costs on a GPU, predicted and seen in a run on this machine",
     ),
+    Command("cost", "print what functions and statements cost, as formulas in their sizes"),
     Command("flow", "print what each statement of a stage gives in a run, step by step"),
     Command("repl", "evaluate expressions, one line after the other", on_deep_stack=False),
     Command("literate", "make a page of a program's text, code and results"),

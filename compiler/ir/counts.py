@@ -46,7 +46,7 @@ def counts(prog: ir.Prog) -> dict[str, int]:
     of the result.
     """
     found = dict.fromkeys((*_COUNTED.values(), "copy"), 0)
-    types = _types(prog)
+    types = types_of(prog)
     known = Known()
     for fun in prog.funs:
         for stm in all_stms(fun.body.stms):
@@ -60,7 +60,7 @@ def counts(prog: ir.Prog) -> dict[str, int]:
     return found
 
 
-def _types(prog: ir.Prog) -> dict[Name, ir.Type]:
+def types_of(prog: ir.Prog) -> dict[Name, ir.Type]:
     """Return the type of every name that has memory."""
     found: dict[Name, ir.Type] = {}
     for fun in prog.funs:

@@ -6,6 +6,7 @@ from typing import Any
 
 from compiler.protocol import (
     accesses,
+    cost_formulas,
     editing,
     flows,
     graphs,
@@ -40,6 +41,7 @@ OPERATIONS: dict[str, Operation[Any]] = {
         proofs,
         accesses,
         source_costs,
+        cost_formulas,
         teaching,
     )
     for one in vars(module).values()

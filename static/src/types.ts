@@ -2513,6 +2513,69 @@ export interface Remedy {
   way_out?: WayOut;
 }
 
+/** Tell work, span, bytes moved and bytes made by functions and statements, as formulas. */
+export interface FormulasRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of the files that it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+  /** a stage of the core language */
+  stage?: string;
+  /** another one, for the difference; empty: none */
+  against?: string;
+}
+
+/** Formulas of all functions of a stage, in order. */
+export interface FormulasAnswer {
+  ok: true;
+  stage: string;
+  against: string;
+  functions: FunctionFormula[];
+  /** amounts in the formulas that only a run tells, in words */
+  amounts: string[];
+}
+
+/** The cost of a call of a function. */
+export interface FunctionFormula {
+  name: string;
+  cost: CostFormula;
+  /** reasons for which the formulas leave something out, in words */
+  unknown: string[];
+  statements: StatementFormula[];
+  /** what it costs more than at the other stage */
+  difference?: CostFormula;
+}
+
+/** A cost as formulas, which are sums of products of sizes, numbers and unknown amounts. */
+export interface CostFormula {
+  /** operators of scalar expressions, and elements read and written */
+  work: string;
+  /** the same along the longest chain, if there are as many processors as rows */
+  span: string;
+  /** bytes of the elements read and written */
+  moved: string;
+  /** bytes of the arrays made, or with memory of the blocks allocated */
+  made: string;
+  /** upper bounds: branches differ in cost */
+  at_most: boolean;
+}
+
+/** The cost of a statement for each time that it is reached. */
+export interface StatementFormula {
+  /** the names that it binds */
+  text: string;
+  src: Span[];
+  /** the number of loops and branches around it */
+  depth: number;
+  cost: CostFormula;
+  /** it does nothing when the program runs, such as a view */
+  free: boolean;
+}
+
 /** Read the file of a lesson or a puzzle, and measure its number. */
 export interface LessonRequest {
   lesson: string;
@@ -2697,6 +2760,8 @@ export interface Operations {
   observe: { request: ObserveRequest; answer: AccessesAnswer };
   /** List the costs of each place of the source: copies, GPU sectors, checks; worst first. */
   costs: { request: CostsRequest; answer: CostsAnswer };
+  /** Tell work, span, bytes moved and bytes made by functions and statements, as formulas. */
+  formulas: { request: FormulasRequest; answer: FormulasAnswer };
   /** Read the file of a lesson or a puzzle, and measure its number. */
   lesson: { request: LessonRequest; answer: LessonAnswer };
   /**
