@@ -239,6 +239,8 @@ def _words(of: Cost | Site, shared: bool, kind: protocol.AccessKind) -> str:
     units, least = (of.passes, of.least) if shared else (of.sectors, of.fewest)
     if not units:
         return ""
+    if isinstance(of, Cost) and of.exact and of.full and of.low == of.high:
+        return _of_all(of, shared, kind, units, least)
     each = [_few(number / of.requests) for number in (of.lanes, units, least)]
     would = f"; {each[2]} would do" if each[1] != each[2] else ""
     differ = of.requests > 1 and of.lanes != LANES * of.requests
@@ -250,6 +252,17 @@ def _words(of: Cost | Site, shared: bool, kind: protocol.AccessKind) -> str:
     used = round(100 * of.bytes / (32 * units))
     sectors = _several(each[1], "sector") + mean
     return f"{lanes} {of_one if one else plain} {sectors}, {used} % used{would}"
+
+
+def _of_all(of: Cost, shared: bool, kind: protocol.AccessKind, units: float, least: float) -> str:
+    """Describe full warps, and others of equally many lanes, with what all of them ask for."""
+    full, others = int(of.full), int(of.requests - of.full)
+    warps = f"{_several(f'{full:,}', 'warp')} of {LANES} lanes and {others:,} of {of.low}"
+    would = f"; {least:,.0f} would do" if least != units else ""
+    if shared:
+        return f"{warps} in {units:,.0f} passes over the banks in all{would}"
+    used = round(100 * of.bytes / (32 * units))
+    return f"{warps} {_VERBS[kind][0]} {units:,.0f} sectors in all, {used} % used{would}"
 
 
 _VERBS = {

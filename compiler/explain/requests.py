@@ -28,7 +28,8 @@ CELLS, CONDITION = (
 class Cost:
     """The cost of an access in all launches; the fields are those of the observer's `Site`.
 
-    `because` explains why there is none. `exact`: no sampling.
+    `because` explains why there is none. `exact`: no sampling. `full` counts requests of all lanes
+    of a warp; the others have from `low` to `high` lanes.
     """
 
     requests: float = 0
@@ -38,6 +39,9 @@ class Cost:
     fewest: float = 0
     passes: float = 0
     least: float = 0
+    full: float = 0
+    low: int = BANKS
+    high: int = 0
     exact: bool = True
     because: str = ""
     samples: list[Sample] = field(default_factory=list)
@@ -81,7 +85,8 @@ class Requests:
         `sure`: how often it is made is known.
         """
         block, prim, lines = access.block, access.prim, access.lines
-        active, lanes = float(weight @ mask.any(axis=1)), float(weight @ mask.sum(axis=1))
+        own = mask.sum(axis=1)
+        active, lanes = float(weight @ (own > 0)), float(weight @ own)
         size, shared = BYTES[prim] * access.cells, block in self.shared
         if cell is None:
             if shared:
@@ -96,6 +101,10 @@ class Requests:
         cost.exact = cost.exact and self.exact
         cost.requests += active
         cost.lanes += lanes
+        cost.full += float(weight @ (own == mask.shape[1]))
+        some = own[(own > 0) & (own < mask.shape[1])]
+        if some.size:
+            cost.low, cost.high = min(cost.low, int(some.min())), max(cost.high, int(some.max()))
         if cell is None:
             return
         first = np.broadcast_to(np.asarray(cell, np.int64) * BYTES[prim], mask.shape)

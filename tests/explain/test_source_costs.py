@@ -196,12 +196,23 @@ entry main [n] (xss: *[n][n]i64) (b: i64): *[n][n]i64 =
     assert never["bytes"] == 0
 
 
-def test_an_average_over_warps_of_several_lengths_is_said_to_be_one() -> None:
+def test_full_warps_and_the_rest_are_told_apart() -> None:
     source = "entry main [n] [m] (xss: [n][m]f32): [m]f32 = map (\\i -> xss[i % n, 0]) (iota m)\n"
     answer = worker.answer({"op": "accesses", "source": source, "sizes": {"n": 100, "m": 100}})
     read = next(one for one in answer["accesses"] if one["kind"] == "reads")
-    assert read["predicted"]["lanes"] == 100
-    assert read["says"].startswith("25 lanes fetch 25 sectors on average")
+    assert (read["predicted"]["lanes"], read["predicted"]["requests"]) == (100, 4)
+    said = "3 warps of 32 lanes and 1 of 4 fetch 100 sectors in all, 12 % used; 13 would do"
+    assert read["says"] == said
     whole = worker.answer({"op": "accesses", "source": source, "sizes": {"n": 128, "m": 128}})
     read = next(one for one in whole["accesses"] if one["kind"] == "reads")
     assert read["says"].startswith("32 lanes fetch 32 sectors,")
+
+
+def test_warps_of_several_lengths_are_told_on_average() -> None:
+    source = (
+        "entry main [n] (xss: [n][n]f32): [n]f32 =\n"
+        "  map (\\i -> loop a = 0 for k < i do a + xss[i, k]) (iota n)\n"
+    )
+    answer = worker.answer({"op": "accesses", "source": source, "sizes": {"n": 64}})
+    read = next(one for one in answer["accesses"] if one["kind"] == "reads")
+    assert "on average" in read["says"]
