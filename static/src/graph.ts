@@ -44,7 +44,8 @@ const waiting = new Map<number, (placed: Placed) => void>();
 
 function places(sizes: Sizes): Promise<Placed> {
   if (!worker) {
-    worker = new Worker(new URL("./layout.js", import.meta.url), { type: "module" });
+    // This code is in a chunk: its folder lies beside the worker's file.
+    worker = new Worker(new URL("../layout.js", import.meta.url), { type: "module" });
     worker.onmessage = ({ data }: MessageEvent<{ id: number; placed: Placed }>) => {
       waiting.get(data.id)?.(data.placed);
       waiting.delete(data.id);

@@ -11,6 +11,7 @@ const STATIC = join(dirname(fileURLToPath(import.meta.url)), "..");
 const MOST = 308_000;
 const EARLY = /^(?:(?:first|main|boot)\.js|page\.css|chunks\/chunk-\w+\.js)\.br$|^fonts\/.*\.woff2$/;
 const IMPORTED = /(?:\bfrom|\bimport)\s*"\.\/(?:chunks\/)?([^"]+)"/g;
+const WORKER = /new URL\("([^"]+)",\s*import\.meta\.url\)/g;
 
 test("a first visit loads little, and nothing of what comes later", () => {
   const folder = mkdtempSync(join(tmpdir(), "dist-"));
@@ -22,7 +23,11 @@ test("a first visit loads little, and nothing of what comes later", () => {
   const wanted = early
     .filter((name) => name.endsWith(".js.br"))
     .flatMap((name) => [...text(name.slice(0, -3)).matchAll(IMPORTED)].map(([, file]) => file));
+  const workers = made
+    .filter((name) => name.endsWith(".js"))
+    .flatMap((name) => [...text(name).matchAll(WORKER)].map(([, file]) => join(dirname(name), file)));
   rmSync(folder, { recursive: true });
+  expect(workers).toEqual(["layout.js"]);
   expect(early.length).toBeGreaterThan(8);
   expect(wanted.filter((file) => !/^chunk-/.test(file))).toEqual([]);
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(MOST);
