@@ -153,6 +153,11 @@ class Turns:
         order = sorted(self.waiting, key=lambda one: (not self._may_run(one), self._rank(one)))
         return order.index(ticket) + 1
 
+    @property
+    def running(self) -> int:
+        """Return the number of running jobs."""
+        return len(self._running)
+
     def has_others(self, client: Client) -> bool:
         """Return True if another client has a job."""
         return any(one.client.key != client.key for one in (*self.waiting, *self._running))

@@ -101,6 +101,7 @@ class Jobs:
         self.pools = (self.compile_pool, self.check_pool, self.run_pool)
         for pool in self.pools:
             pool.peers = self.pools
+        self.run_pool.before = (self.compile_pool,)
 
     def of(self, client: Client) -> ClientJobs:
         """Return the jobs of one client."""

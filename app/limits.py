@@ -8,10 +8,11 @@ its neighbours behind the same address.
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Mapping
 from operator import itemgetter
-from threading import Lock
+from threading import Lock, Timer
 from typing import Any, NamedTuple
 
 from flask import request
@@ -43,6 +44,8 @@ The requests of a batch count one by one, each for its own purpose.
 MOST = 20_000
 """Buckets of pages kept at a time, and as many of addresses: the least recently
 used are forgotten, which are probably empty. So made-up pages do not evict addresses."""
+LOOK_SECONDS = 20.0
+"""Seconds between two looks for expired counts."""
 ROUNDED = 1e-4
 """Rounding error of current times, as floats, in seconds."""
 
@@ -64,13 +67,45 @@ class Bucket(NamedTuple):
         return min(self.asked, self.rate.amount)
 
 
+class Counts(MemoryStorage):
+    """The counts in memory: expired ones are dropped when they are asked for, and now and then.
+
+    The library looks through all counts up to a hundred times a second, in a new thread each time.
+    """
+
+    @property
+    def timer(self) -> Any:
+        """Return the timer of the next look, as the library starts it."""
+        return self._timer
+
+    @timer.setter
+    def timer(self, timer: Timer) -> None:
+        self._timer = _Seldom(timer)
+
+
+class _Seldom:
+    """A timer that counts as alive for a while after its start, so that none follows it."""
+
+    def __init__(self, timer: Timer) -> None:
+        self._timer = timer
+        self._until = 0.0
+
+    def start(self) -> None:
+        self._until = time.monotonic() + LOOK_SECONDS
+        self._timer.daemon = True
+        self._timer.start()
+
+    def is_alive(self) -> bool:
+        return time.monotonic() < self._until
+
+
 class RateLimits:
     """The buckets of one application."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._on = bool(config["RATELIMIT"])
         self._counting = Lock()  # of what was found to have room, nobody else takes it
-        self._storage = MemoryStorage()
+        self._storage = Counts()
         self._limiter = SlidingWindowCounterRateLimiter(self._storage)
         self._known: defaultdict[str, OrderedDict[tuple[str, ...], Bucket]]
         self._known = defaultdict(OrderedDict)

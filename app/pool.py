@@ -92,6 +92,9 @@ class Pool:
         self.replaced = 0
         self.peers: Sequence[Pool] = (self,)
         """The pools of the same machine."""
+        self.before: Sequence[Pool] = ()
+        """Pools whose jobs come first: while any waits there, this one has a single job, beside
+        those that have become long."""
         self._command = command
         self._bounds = bounds
         self._policy = policy
@@ -299,12 +302,12 @@ class Pool:
     def _take(self, ticket: Ticket) -> Worker | None:
         """Return a worker, if it is this job's turn and one is free.
 
-        Called with the lock held. Called with the lock held.
-
-        It prefers the client's last worker, which may have its program cached; else the one that
-        has been idle longest.
+        Called with the lock held. It prefers the client's last worker, which may have its program
+        cached; else the one that has been idle longest.
         """
         if self._turns.next() is not ticket or self.busy >= self._room:
+            return None
+        if self._turns.running > len(self._spared) and any(pool.waiting for pool in self.before):
             return None
         if self._idle:
             worker = next((w for w in self._idle if w.client == ticket.client.key), self._idle[0])

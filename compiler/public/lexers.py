@@ -73,6 +73,10 @@ def _any_of(listed: list[str]) -> words:
     return words(listed, suffix=r"(?![\w'])")
 
 
+FREQUENT: Rules = [(r"\s+", Whitespace), (r"[()\[\]{},:;`$]+", Punctuation)]
+"""Most tokens, tried first: no other rule begins with these characters."""
+
+
 class _Listed(RegexLexer):  # type: ignore[misc]  # Pygments has no types
     """Rules shared by the languages. A text keeps all of its characters."""
 
@@ -82,8 +86,6 @@ class _Listed(RegexLexer):  # type: ignore[misc]  # Pygments has no types
         (NUMBER, Number),
         (NAME, Name),
         (OPERATOR, Operator),
-        (r"[()\[\]{},:;`$]+", Punctuation),
-        (r"\s+", Whitespace),
         (r".", Text),
     ]
 
@@ -96,6 +98,7 @@ class FutharkLexer(_Listed):
     aliases: ClassVar[list[str]] = ["stridescope-futhark"]
     tokens: ClassVar[dict[str, Rules]] = {
         "root": [
+            *FREQUENT,
             (r"--.*", Comment.Single),
             (STRING, String),
             (r"'[~^]?[A-Za-z_]\w*|#[A-Za-z_]\w*", Keyword.Type),
@@ -118,6 +121,7 @@ class FlatPackLexer(_Listed):
     filenames: ClassVar[list[str]] = ["*.fp"]
     tokens: ClassVar[dict[str, Rules]] = {
         "root": [
+            *FREQUENT,
             (r"--.*", Comment.Single),
             (r"\"[^\"\n]*\"?", String),
             (rf"^(?!type\b){NAME}", Name.Function),
@@ -137,6 +141,7 @@ class StageLexer(_Listed):
     filenames: ClassVar[list[str]] = ["*.funmem"]
     tokens: ClassVar[dict[str, Rules]] = {
         "root": [
+            *FREQUENT,
             (r"--.*", Comment.Single),
             (rf"(?<=@ ){NAME}", Name.Label),
             (_any_of([*IR_WORDS, *KEYWORDS]), Keyword),

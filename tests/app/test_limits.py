@@ -1,5 +1,6 @@
 """Rate limits: a bucket per purpose for each page, and one for each address."""
 
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +16,8 @@ from app.clients import KEY_HEADER, TOKEN_HEADER
 from app.context import EXTENSION, Parts
 from app.errors import AppError
 from app.jobs import OPS
-from app.limits import WORDS, RateLimits
+from app.limits import WORDS, Counts, RateLimits
+from testing.waiting import until
 from tests.app.conftest import NOW, SOURCE, MakeApp
 
 FAR = "192.0.2.7"
@@ -270,3 +272,25 @@ def test_a_clock_that_jumps_by_a_year_refuses_nobody_for_longer(
         monkeypatch.setattr(time, "time", lambda now=now: now)
         assert codes(client, 3, page(1)) == [200, 200, 429]
         assert 1 <= int(check(client, page(1)).headers["Retry-After"]) <= 120
+
+
+def test_expired_counts_are_looked_for_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not with each request: that starts a thread, and goes through the counts of all pages."""
+    looks: list[threading.Timer] = []
+
+    class Timer(threading.Timer):
+        def start(self) -> None:
+            looks.append(self)
+            super().start()
+
+    monkeypatch.setattr(threading, "Timer", Timer)
+    counts = Counts()
+    for number in range(50):
+        counts.incr(f"page {number}", 0)
+        time.sleep(0.015)
+    assert len(looks) == 1
+    assert counts.get("page 1") == 0, "which nobody has looked for yet"
+    monkeypatch.setattr("app.limits.LOOK_SECONDS", 0.0)
+    counts.timer = Timer(0.01, looks[0].function)
+    counts.incr("page 50", 60)
+    assert until(lambda: list(counts.storage) == ["page 50"])

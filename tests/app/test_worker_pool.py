@@ -180,6 +180,33 @@ def test_the_queue_tells_places(pool: Pool) -> None:
     assert [step.get("queued") for step in seen[2]] == [2, 1, 0, None]
 
 
+def test_while_jobs_wait_that_come_first_there_is_one_of_the_others(pool: Pool) -> None:
+    runs = Pool("runs", 2, COMMAND, PoolLimits(queue=8, queue_seconds=30))
+    runs.before = (pool,)
+
+    def endless() -> None:
+        with pytest.raises(Stopping):
+            pool.ask(request("SLEEP"), 20, Client("a"))
+
+    sleeping = threading.Thread(target=endless)
+    sleeping.start()
+    assert until(lambda: pool.busy == 1)
+    waiting = pool.stream(request("x"), 20, Client("b"))
+    assert next(waiting) == {"queued": 1}
+    first = threading.Thread(target=lambda: runs.ask(request("SLOW"), 20, Client("c")))
+    first.start()
+    assert until(lambda: runs.busy == 1)
+    second = runs.stream(request("x"), 20, Client("d"))
+    assert next(second) == {"queued": 1}, "there is a worker for it, and the processor is not"
+    waiting.close()
+    assert next(second) == {"queued": 0}
+    assert next(second)["ok"]
+    first.join()
+    runs.close()
+    pool.close()
+    sleeping.join()
+
+
 def test_the_queue_is_bounded(pool: Pool) -> None:
     pool.ask(request("x"), 20)
     held = [
