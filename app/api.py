@@ -139,11 +139,10 @@ def operation(op: str) -> Response | tuple[Response, int]:
     body = json_body()
     if op == "batch":
         parts().limits.count(OPS[op].limit, *(OPS[one["op"]].limit for one in members(body)))
-    jobs = asked_by_client()
     follows = OPS[op].partial or OPS[op].runs
     if follows and "text/event-stream" in request.headers.get("Accept", ""):
-        return events(jobs.stream(op, body))
-    answer = jobs.told(op, body)
+        return events(asked_by_client(is_told=True).stream(op, body))
+    answer = asked_by_client().told(op, body)
     if answer["ok"] and any("packed" in one for one in (answer, *answer.get("answers", ()))):
         return packed_json(answer)
     return jsonify(answer), status_of(answer)
@@ -188,9 +187,9 @@ def forget() -> Response:
     return jsonify(ok=True, gone=gone)
 
 
-def asked_by_client() -> ClientJobs:
-    """Return the jobs of the client of the current request."""
-    return parts().jobs.of(Client(client_key(request), left(request.environ)))
+def asked_by_client(is_told: bool = False) -> ClientJobs:
+    """Return the jobs of the client of the current request, which may be told its place."""
+    return parts().jobs.of(Client(client_key(request), left(request.environ), is_told))
 
 
 def json_body() -> Json:

@@ -55,6 +55,8 @@ class Client:
 
     key: str = "-"
     gone: Callable[[], bool] = lambda: False
+    is_told: bool = False
+    """True if it is told its place in the queue, and so knows what it waits for."""
 
     @property
     def address(self) -> str:

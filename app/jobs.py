@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,6 +20,7 @@ from app.long_texts import LongText, shortened
 from app.metrics import Metrics
 from app.origin_check import refuse_native, refuse_unsafe
 from app.pool import (
+    MOST_STRETCHED,
     Client,
     Pool,
     PoolLimits,
@@ -78,6 +81,13 @@ def members(body: Json) -> list[Json]:
         if op is None or not op.batched:
             raise AppError("usage", "Each request of a batch has an `op`, and runs nothing.")
     return requests
+
+
+def stretched() -> float:
+    """Return by how much a run may last longer, as others want the processors as well."""
+    with suppress(OSError):
+        return min(MOST_STRETCHED, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
+    return 1.0
 
 
 class Jobs:
@@ -316,7 +326,7 @@ class Jobs:
         request = dict(asked.request)
         own = fields(asked.op.request)
         if "deadline" in own:
-            request["deadline"] = float(self._config["RUN_SECONDS"])
+            request["deadline"] = float(self._config["RUN_SECONDS"]) * stretched()
         if "seconds" in own:
             request["seconds"] = float(self._config["RUN_SECONDS"]) / 3
         if "longest" in own:

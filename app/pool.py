@@ -33,8 +33,10 @@ LOOK = 0.2
 SPARED = 2
 """Long jobs that do not count: others get an extra worker in their stead."""
 MOST_STRETCHED = 3
-"""While others wait, what a job waits for a processor does not count, but for so much: it may last
-so many times its deadline then at most."""
+"""What a job waits for a processor does not count, but for so much: it may last so many times its
+deadline at most."""
+TOLD_SECONDS = 240.0
+"""How long a job waits at most whose client is told its place: less than an answer may take."""
 GRACE = 1.0
 """Seconds that a job may go on without its client: finishing is cheaper than a new worker."""
 
@@ -237,11 +239,11 @@ class Pool:
         def watch(elapsed: float, waited: float) -> bool:
             nonlocal gone_since
             hurry = self._bounds.hurry_seconds
-            if elapsed >= seconds:
+            had = max(elapsed - waited, elapsed / MOST_STRETCHED)
+            if had >= seconds:
                 raise DeadlinePassed(seconds)
             if worker.long:
                 self._spare(worker)
-            had = max(elapsed - waited, elapsed / MOST_STRETCHED)
             if had >= hurry and self._others_wait(ticket, worker):
                 raise DeadlinePassed(hurry, hurried=True)
             if ticket.client.gone():
@@ -273,7 +275,8 @@ class Pool:
 
     def _acquire(self, ticket: Ticket) -> Iterator[int | Worker]:
         """Yield the place in the queue whenever it changes, then 0, then a worker."""
-        until = ticket.since + self._bounds.queue_seconds
+        told = ticket.client.is_told
+        until = ticket.since + (TOLD_SECONDS if told else self._bounds.queue_seconds)
         said = 0
         while True:
             with self._changed:

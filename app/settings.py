@@ -86,7 +86,11 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("CHECK_WORKERS", 1, "Workers that check while those that compile are busy.", 1),
     Setting("RUN_WORKERS", 2, "Worker processes that run programs.", 1),
     Setting("QUEUE_LIMIT", 100, "Jobs that may wait for a worker; more are turned away."),
-    Setting("QUEUE_SECONDS", 60.0, "How long a job waits for a worker before it is turned away."),
+    Setting(
+        "QUEUE_SECONDS",
+        60.0,
+        "How long a job waits for a worker before it is turned away, unless it is told its place.",
+    ),
     Setting("CLIENT_RUNNING", 1, "Jobs that one page has running at a time, of each kind.", 1),
     Setting("CLIENT_WAITING", 2, "Jobs that one page has waiting, of each kind; more get 429."),
     Setting("COMPILE_SECONDS", 20.0, "Deadline of a compile; the worker is replaced after it."),

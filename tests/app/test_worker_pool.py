@@ -207,6 +207,22 @@ def test_while_jobs_wait_that_come_first_there_is_one_of_the_others(pool: Pool) 
     sleeping.join()
 
 
+def test_who_is_told_its_place_waits_on() -> None:
+    """Who is not is turned away; that is how long it can be kept in the dark."""
+    pool = Pool("test", 1, COMMAND, PoolLimits(queue_seconds=0.3))
+    first = threading.Thread(target=lambda: pool.ask(request("SLOW"), 20, Client("a")))
+    pool.ask(request("x"), 20)
+    first.start()
+    assert until(lambda: pool.busy == 1)
+    answers = pool.stream(request("x"), 20, Client("b", is_told=True))
+    assert next(answers) == {"queued": 1}
+    with pytest.raises(Busy):
+        pool.ask(request("x"), 20, Client("c"))
+    assert [one.get("ok") for one in answers][-1]
+    first.join()
+    pool.close()
+
+
 def test_the_queue_is_bounded(pool: Pool) -> None:
     pool.ask(request("x"), 20)
     held = [
