@@ -33,10 +33,10 @@ LOOK = 0.2
 SPARED = 2
 """Long jobs that do not count: others get an extra worker in their stead."""
 MOST_STRETCHED = 3
-"""What a job waits for a processor does not count, but for so much: it may last so many times its
-deadline at most."""
+"""Factor by which a job may outlast its deadline: waiting for a processor does not count, up to
+that."""
 TOLD_SECONDS = 240.0
-"""How long a job waits at most whose client is told its place: less than an answer may take."""
+"""Most seconds that a job waits whose client is told its place: less than an answer may take."""
 GRACE = 1.0
 """Seconds that a job may go on without its client: finishing is cheaper than a new worker."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from compiler.base.context import Ctx
 from compiler.base.stack import seldom_look_for_garbage
 from compiler.driver import pipeline
 from compiler.ir.memory import check
+from compiler.sandbox import scratch
 from testing.compiling import forget
 
 # The same cases in each run: `bench.fuzz` looks for new ones. No limit of time, which a busy
@@ -50,6 +52,13 @@ def _checked(stage: pipeline.Stage, before: Any, ctx: Ctx) -> Any:
 
 
 pipeline.run = _checked
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_folders_left() -> Iterator[None]:
+    """Sweep what servers have left that tests killed; folders of living ones stay."""
+    yield
+    scratch.sweep()
 
 
 LONG = """

@@ -5,6 +5,7 @@ import re
 import sqlite3
 import time
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ from flask.testing import FlaskClient
 
 from app import lectures
 from app.clients import TOKEN_HEADER
-from app.lectures import ALPHABET, code_of
+from app.database import Database
+from app.lectures import ALPHABET, Lectures, code_of
 from tests.app.conftest import MakeApp
 
 PROGRAM = "entry main (x: i64) = x + 1\n"
@@ -221,3 +223,20 @@ def test_a_database_that_is_away_is_said_to_be(make_app: MakeApp) -> None:
     answer = client.post("/api/lecture", json={})
     assert answer.status_code == 503
     assert answer.get_json()["error"]["message"] == "Lectures cannot be kept now."
+
+
+def test_views_in_memory_are_bounded_in_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of many lectures with long views; the others are read from the database again."""
+    monkeypatch.setattr("app.lectures.REMEMBERED", 200_000)
+    store = Lectures(Database(lambda: f"sqlite:///{tmp_path / 'lectures.sqlite'}"), 100, 1.0)
+    made = []
+    for number in range(20):
+        name, _, secret = store.start(f"address {number}")
+        noise = "".join(map(chr, Random(number).choices(range(32, 55000), k=20_000)))
+        store.publish(name, secret, "page", {"source": noise}, take=False, end=False)
+        made.append(name)
+    assert 100_000 < store._known.bytes <= 200_000
+    assert all((store.shown(name) or pytest.fail(name)).number == 1 for name in made)
+    assert store._known.bytes <= 200_000

@@ -158,6 +158,15 @@ def test_an_answer_that_is_too_long_costs_the_worker() -> None:
         pool.close()
 
 
+def test_only_packed_answers_are_long() -> None:
+    """A line is parsed in the process that serves."""
+    pool = Pool("test", 1, COMMAND, PoolLimits(answer_mb=64))
+    with pytest.raises(AnswerTooLong):
+        pool.ask(request("HUGE"), 20)
+    assert pool.ask({**request("HUGE"), "packed": True}, 20)["packed"].piece.length > 3_000_000
+    pool.close()
+
+
 def waiting_jobs(pool: Pool, *sources: str) -> list[list[dict[str, Any]]]:
     """Ask for jobs of different clients, one after another; all that they were told."""
     seen: list[list[dict[str, Any]]] = []
