@@ -1,9 +1,11 @@
-"""Run a server under mixed use for a given time, and record the memory of its process.
+"""Run a server under mixed use for so many answers, and record the memory of its process.
 
-    python -m bench.soak [--seconds 460] [--remark "what the machine did beside this"]
+    python -m bench.soak [--answers 12000] [--remark "what the machine did beside this"]
 
 The server is a real one on loopback. Its caches are made small, so that their bounds are reached in
-the first quarter of the time; what grows after that has none. Each of a few clients does one kind
+the first quarter; what grows after that has none. It is used for as many answers as a class of
+thirty asks for in an hour, one each nine seconds and pupil, in as little time as the machine
+takes for them. Each of a few clients does one kind
 of thing again and again, with a program, an input, a link or a page of its own each time: edits,
 runs with results, links and all their forms, ids that there are not, lectures, requests that are
 none, and long ones.
@@ -30,19 +32,19 @@ from unittest import mock
 from app.clients import TOKEN_HEADER
 from bench.classroom import TOO_LONG, serving
 from bench.compile import program_of
-from bench.machine import save
+from bench.machine import processor_seconds, save
 from bench.readers import FORMS, megabytes
 from testing.web_process import web_process
 
-SECONDS = 460.0
-PAUSE = 0.2
+ANSWERS = 12_000
+PAUSE = 0.02
 """Seconds between two things that one client does."""
 SMALL = {"CACHE_MB": 8, "RESULTS_MB": 8, "RENDERED_MB": 4, "LECTURES": 20, "LINKS_MB": 64}
 """Bounds that are reached soon."""
 WHOLE = [{"op": "check"}, {"op": "show"}]
 """Requests about a text: all stages with all lines."""
 GOAL = 10.0
-"""Percent that memory may grow by, in the second half of the time."""
+"""Percent that memory may grow by, in the second half."""
 
 
 @dataclass(slots=True)
@@ -50,12 +52,18 @@ class Soak:
     """A server that is used, and what was seen."""
 
     port: int
-    seconds: float
     stop: threading.Event = field(default_factory=threading.Event)
     statuses: Counter[str] = field(default_factory=Counter)
-    samples: list[tuple[float, float]] = field(default_factory=list)
+    samples: list[tuple[int, float]] = field(default_factory=list)
+    """Answers so far, and megabytes."""
     links: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def answered(self) -> int:
+        """The number of answers so far."""
+        with self.lock:
+            return self.statuses.total()
 
     def ask(self, method: str, path: str, body: Any = None, page: str = "") -> Any:
         """An answer's object, or its bytes; its status is counted."""
@@ -138,7 +146,7 @@ KINDS: tuple[Callable[[Soak, int], None], ...] = (
 
 
 def use(soak: Soak, kind: Callable[[Soak, int], None]) -> None:
-    """One kind of thing, until the time is over."""
+    """One kind of thing, until all is answered."""
     for number in itertools.count():
         if soak.stop.wait(PAUSE):
             return
@@ -158,25 +166,28 @@ def small_server() -> Iterator[tuple[int, int]]:
         yield found
 
 
-def measure(seconds: float) -> dict[str, Any]:
-    """Megabytes of the web process at a hundred times, and what was answered."""
+def measure(answers: int) -> dict[str, Any]:
+    """Megabytes of the web process after each hundredth of the answers, and what was answered."""
     with small_server() as (port, server):
-        soak, process = Soak(port, seconds), web_process(server)
+        soak, process, used = Soak(port), web_process(server), processor_seconds(server)
         threads = [threading.Thread(target=use, args=(soak, kind)) for kind in KINDS]
         for thread in threads:
             thread.start()
         began = time.monotonic()
         for number in range(1, 101):
-            time.sleep(max(0.0, began + seconds * number / 100 - time.monotonic()))
-            soak.samples.append((round(time.monotonic() - began, 1), megabytes(process)))
+            while (answered := soak.answered) < answers * number / 100:
+                time.sleep(0.02)
+            soak.samples.append((answered, megabytes(process)))
+        took, used = time.monotonic() - began, processor_seconds(server) - used
         soak.stop.set()
         for thread in threads:
             thread.join()
-    return {"samples": soak.samples, "statuses": dict(soak.statuses), **summary(soak.samples)}
+    found = {"samples": soak.samples, "statuses": dict(soak.statuses), **summary(soak.samples)}
+    return {**found, "seconds": round(took, 1), "processor_s": round(used, 1)}
 
 
-def summary(samples: list[tuple[float, float]]) -> Mapping[str, float]:
-    """The means of the second and the last quarter of the time, and by how much they differ."""
+def summary(samples: list[tuple[int, float]]) -> Mapping[str, float]:
+    """The means of the second and the last quarter, and by how much they differ."""
     quarter = len(samples) // 4
     second = [mb for _, mb in samples[quarter : 2 * quarter]]
     last = [mb for _, mb in samples[-quarter:]]
@@ -192,17 +203,18 @@ def summary(samples: list[tuple[float, float]]) -> Mapping[str, float]:
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description="Whether the server's memory stays what it is.")
-    parser.add_argument("--seconds", type=float, default=SECONDS, help="how long it is used")
+    parser.add_argument("--answers", type=int, default=ANSWERS, help="how much it is used")
     parser.add_argument("--remark", default="", help="a sentence about the machine, kept with it")
     args = parser.parse_args()
-    found = measure(args.seconds)
-    for at, mb in found["samples"][::10]:
-        print(f"{at:7.1f} s {mb:7.1f} MB")
+    found = measure(args.answers)
+    for at, mb in found["samples"][9::10]:
+        print(f"{at:7} answers {mb:7.1f} MB")
     names = ("second_quarter_mb", "last_quarter_mb", "most_mb", "growth_percent")
     print(", ".join(f"{name} {found[name]}" for name in names), f"(goal {GOAL} %)")
     print(f"statuses: {found['statuses']}")
-    figures = {**found, "seconds": args.seconds, "goal_percent": GOAL, "remark": args.remark}
-    command = f"python -m bench.soak --seconds {args.seconds:g}"
+    print(f"{found['processor_s']} s of the processor in {found['seconds']} s")
+    figures = {**found, "goal_percent": GOAL, "remark": args.remark}
+    command = f"python -m bench.soak --answers {args.answers}"
     print(f"written to {save('soak', command, figures).name}")
 
 

@@ -441,11 +441,11 @@ def test_readers_of_a_link_are_measured(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.usefixtures("few_workers")
 def test_memory_over_time_is_measured() -> None:
-    found = soak.measure(4.0)
+    found = soak.measure(40)
     assert found["statuses"]["200"] > 5
     assert found["statuses"].keys() <= {"200", "400", "404", "413", "429"}
     assert 20 < found["most_mb"] < 300
-    figures = {**found, "seconds": 4.0, "goal_percent": 1e6, "remark": ""}
+    figures = {**found, "goal_percent": 1e6, "remark": ""}
     assert "All are within the goal." in serving.soak_part(data(figures))
     figures |= {"goal_percent": 1.0, "growth_percent": 2.0}
     assert "**Beyond the goal:** growth (2.00 of it)" in serving.soak_part(data(figures))

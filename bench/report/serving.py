@@ -192,19 +192,19 @@ def soak_part(data: dict[str, Any]) -> str:
     """Write the part about growth of the web process's memory."""
     f = data["figures"]
     answers = sum(f["statuses"].values())
-    body = [[f"{at:.0f}", mb] for at, mb in f["samples"][9::10]]
+    body = [[str(at), mb] for at, mb in f["samples"][9::10]]
     return f"""
-## {f["seconds"]:.0f} seconds of mixed use
+## {answers} answers to mixed use
 
 {where(data)}
 
-The web process of a server with small caches, asked for what nobody has asked for before:
-{answers} answers. In the last quarter of the time it had {f["last_quarter_mb"]} MB on average, in
-the second {f["second_quarter_mb"]} MB, and {f["most_mb"]} MB at most. The goal is that it grows by
-{f["goal_percent"]} % at most in between.
+The web process of a server with small caches, asked for what nobody has asked for before, for
+{f["seconds"]:.0f} seconds, {f["processor_s"]:.0f} of the processor. In the last quarter it had
+{f["last_quarter_mb"]} MB on average, in the second {f["second_quarter_mb"]} MB, and at most
+{f["most_mb"]} MB. The goal is that it grows by {f["goal_percent"]} % at most in between.
 {f["remark"]}
 
-{rows(["seconds", "MB"], body)}
+{rows(["answers", "MB"], body)}
 
 {beyond("goal", {"growth": f["growth_percent"] / f["goal_percent"]})}
 """
