@@ -50,21 +50,26 @@ def index() -> Response:
         operations=operations,
         also={
             "GET /api/openapi.json": "The operations, their fields and answers (OpenAPI).",
-            "GET /api/reference": "The same for people, with examples.",
-            "GET /api/state.schema.json": "What a frozen state holds (JSON Schema).",
+            "GET /api/reference": "The same as a page to read, with examples.",
+            "GET /api/state.schema.json": "The contents of a frozen state (JSON Schema).",
             "GET /embed/<id>": "Parts of a frozen state for other pages: stages, theme, spoiler.",
             "GET /api/manifest": "The pipeline's stages: id, title, explain, kind, memory.",
-            "GET /api/backends": "What runs programs here: id, and what is missing if it cannot.",
+            "GET /api/backends": (
+                "The backends that run programs here: id, and what is missing for one that cannot."
+            ),
             "GET /api/examples": "The example programs.",
             "GET /api/results/<kept>/<number>": "A run's result, binary; ?part=0:10,::2 of it.",
-            "POST /api/uploads": "Begin a file of `size` bytes; answers id, piece (most bytes).",
-            "PUT /api/uploads/<id>": "Add the bytes from ?offset=<number>; answers have.",
-            "DELETE /api/uploads/<id>": "Delete such a file.",
+            "POST /api/uploads": (
+                "Begin an upload of `size` bytes; answers id and piece (largest number of "
+                "bytes in a part)."
+            ),
+            "PUT /api/uploads/<id>": "Add bytes at ?offset=<number>; answers have (bytes there).",
+            "DELETE /api/uploads/<id>": "Delete an uploaded file.",
             "POST /api/share": "Freeze source, options, run, asked, view; answers id, url, key.",
-            "POST /api/forget": "Delete a link of one's own, by its id and key.",
+            "POST /api/forget": "Delete your own link, by its id and key.",
             "POST /api/lecture": "Begin a lecture; answers id, code, secret and url.",
             "POST /api/lecture/<id>": "With secret, page: show a view, take the lecture, end it.",
-            "GET /api/lecture/<id>": "What it shows, if that is newer than ?after=<number>.",
+            "GET /api/lecture/<id>": "The view of a lecture, if it is newer than ?after=<number>.",
             "GET /z/<id>": "A frozen state as a page; .json has all of it, /<stage>.txt a stage.",
         },
         errors='{"ok": false, "error": {"kind", "message", "hint", "span"}}',

@@ -107,7 +107,7 @@ def imported(database: Database, lines: Iterable[str]) -> tuple[int, int]:
         try:
             row = _row(json.loads(line))
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-            raise NoLink(f"Line {number} is no link: {error}") from error
+            raise NoLink(f"Line {number} is not a link: {error}") from error
         with database.session(Permalink) as session:
             try:
                 session.add(row)
@@ -121,7 +121,7 @@ def imported(database: Database, lines: Iterable[str]) -> tuple[int, int]:
 def _row(told: Json) -> Permalink:
     name, digest, state = told["id"], told["digest"], told["state"]
     if len(name) < 1 or not names_of(digest).startswith(name):
-        raise ValueError("its id is not that of its digest")
+        raise ValueError("its id does not match its digest")
     if not state.keys() >= FIELDS:
         raise ValueError("it has no state")
     made = datetime.fromisoformat(told["made"])

@@ -49,7 +49,7 @@ _PATH = re.compile(r"/api/(\w+)")
 
 def too_long(most: int) -> AppError:
     """Make the error for a request with more bytes than its operation allows."""
-    return AppError("usage", f"The request is too large: at most {most} bytes are taken.", 413)
+    return AppError("usage", f"The request is too large: at most {most} bytes are accepted.", 413)
 
 
 def longest(path: str, config: Mapping[str, Any]) -> int:
@@ -88,7 +88,9 @@ class Bodies:
 
     def _read_elsewhere(self, data: bytes) -> Json:
         if not self._turn.acquire(timeout=SECONDS):
-            raise AppError("busy", "Too many long requests are being read.", 503, "Try again.")
+            raise AppError(
+                "busy", "The server is reading too many long requests.", 503, "Try again."
+            )
         try:
             if not self._reader.alive:
                 self._reader.start()

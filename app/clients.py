@@ -55,8 +55,8 @@ def key_of(request: Request) -> str:
         return ""
     known = [key.strip() for key in str(current_app.config["KEYS"]).split(",") if key.strip()]
     if not any(hmac.compare_digest(given.encode(), key.encode()) for key in known):
-        message = f"The key in `{KEY_HEADER}` is none of this server's."
-        raise AppError("usage", message, 403, "Whoever runs the server gives keys out.")
+        message = f"The key in `{KEY_HEADER}` is not a key of this server."
+        raise AppError("usage", message, 403, "Ask the operator of the server for a key.")
     return given
 
 

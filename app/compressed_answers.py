@@ -117,4 +117,4 @@ def _stages(answer: Json) -> dict[str, Json]:
 
 
 def _broken() -> AppError:
-    return AppError("internal", "A worker gave an answer that is none.", 500)
+    return AppError("internal", "A worker gave a malformed answer.", 500)

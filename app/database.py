@@ -101,10 +101,10 @@ def available(done: str, what: str = "Links") -> Iterator[None]:
         yield
     except FAILURES as error:
         log.error("%s cannot be %s: %s", what, done, error)
-        hint = "What you wrote is still on the page. " if done == "stored" else ""
+        hint = "Your program is still on the page. " if done == "stored" else ""
         raise AppError(
             "unavailable",
             f"{what} cannot be {done} now.",
             503,
-            f"{hint}The server's database does not answer as it should; try again later.",
+            f"{hint}The server's database is not available; try again later.",
         ) from error

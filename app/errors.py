@@ -18,7 +18,7 @@ STATUS = {"gone": 499, "busy": 503, "timeout": 504, "internal": 500}
 """HTTP statuses of failed answers; every other kind is 200."""
 MISDIRECTED = 421
 """The status for a host name that is not the server's."""
-BROKEN = "Something is broken in Stridescope itself, not in your program."
+BROKEN = "The cause is a defect of Stridescope, not your program."
 
 
 class AppError(Exception):

@@ -44,14 +44,14 @@ def why(problem: Exception, what: str, config: Mapping[str, Any]) -> Json:
                 position=problem.position,
             )
         case Stopping():
-            return failure("busy", "The server is being stopped.", "Try again in a moment.")
+            return failure("busy", "The server is shutting down.", "Try again in a moment.")
         case DeadlinePassed():
             took = f"The {what} took longer than {problem.seconds:g} s and was stopped"
             if problem.hurried:
                 return failure(
                     "timeout",
-                    f"{took}: it had no more time because others were waiting.",
-                    f"{again}, or try again when fewer people are here.",
+                    f"{took}: its time was limited because others were waiting.",
+                    f"{again}, or try again when fewer people use the server.",
                 )
             loop = ", or look for a loop that does not end" if what == "run" else ""
             return failure("timeout", f"{took}.", f"{again}{loop}.")
@@ -65,16 +65,17 @@ def why(problem: Exception, what: str, config: Mapping[str, Any]) -> Json:
         case AnswerTooLong():
             return failure(
                 "limitation",
-                f"The answer is longer than the {config['ANSWER_MB']} MB that this server sends.",
+                f"The answer is longer than the {config['ANSWER_MB']} MB that this "
+                "server can send.",
                 f"{again}, or use the command line.",
             )
         case ClientGone():
-            return failure("gone", f"Nobody waited for the {what} any more.")
+            return failure("gone", f"Nobody was waiting for the {what} any more.")
         case WorkerDied():
             return failure(
                 "internal",
                 f"The compiler's process ended (status {problem.code}) before it answered.",
-                "This is a defect in Stridescope; a new process has taken its place.",
+                "This is a defect of Stridescope. A new process has been started: try again.",
             )
     raise problem
 
@@ -84,7 +85,7 @@ def with_wait(answer: Json, seconds: float) -> Json:
     error = answer.get("error") or {}
     if error.get("kind") != "timeout" or seconds < 1.0:
         return answer
-    waited = f"It had waited {seconds:.0f} s for its turn before that."
+    waited = f"It had waited {seconds:.0f} s in the queue before that."
     return {**answer, "error": {**error, "hint": f"{error.get('hint', '')} {waited}".strip()}}
 
 
@@ -93,7 +94,7 @@ def too_many(config: Mapping[str, Any]) -> AppError:
     running, waiting = config["CLIENT_RUNNING"], config["CLIENT_WAITING"]
     return AppError(
         "busy",
-        f"You have as many jobs here as one page may have at a time: {running} running, "
+        f"Your page has as many jobs as it may have at a time: {running} running, "
         f"{waiting} waiting.",
         429,
         "Try again when one of them has ended.",

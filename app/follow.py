@@ -81,7 +81,9 @@ def publish(name: str) -> Response:
     body = json_body()
     secret, page, view = body.get("secret"), body.get("page"), body.get("view")
     if not isinstance(secret, str) or not isinstance(page, str) or not 1 <= len(page) <= 64:
-        raise AppError("usage", "`secret` and `page` are texts, `page` of at most 64 characters.")
+        raise AppError(
+            "usage", "`secret` and `page` must be strings, `page` of at most 64 characters."
+        )
     number = parts().lectures.publish(
         name[:100],
         secret,
@@ -109,18 +111,18 @@ def newer(name: str) -> Response:
 def _checked(view: Any) -> Json:
     """Check a view: its programs and its length. AppError otherwise."""
     if not isinstance(view, dict):
-        raise AppError("usage", "`view` is an object.")
+        raise AppError("usage", "`view` must be an object.")
     rest = _beside_program(view)
     if (a := view.get("a")) is not None:
         if not isinstance(a, dict) or not isinstance(a.get("text"), dict):
-            raise AppError("usage", "`a` has a `text`, which is a program.")
+            raise AppError("usage", "`a` must have a `text`, which is a program.")
         rest["a"] = a | {"text": _beside_program(a["text"])}
         if not isinstance(link := a.get("link", ""), str) or (link and not is_id(link)):
-            raise AppError("usage", "The `link` of `a` is the id of one.")
+            raise AppError("usage", "The `link` of `a` must be the id of a link.")
     if not isinstance(view.get("panes", []), list):
-        raise AppError("usage", "`panes` is a list.")
+        raise AppError("usage", "`panes` must be a list.")
     if len(json.dumps(rest)) > REST_LIMIT:
-        raise AppError("usage", "What is shown beside the program is too large.", 413)
+        raise AppError("usage", "The content shown next to the program is too large.", 413)
     return view
 
 
@@ -136,8 +138,8 @@ def _beside_program(view: Json) -> Json:
         or not (is_id(program["frozen"] or "") or not program["frozen"])
         or not isinstance(view.get("options", {}), dict)
     ):
-        raise AppError("usage", "`view` has a program, as links have one.")
+        raise AppError("usage", "`view` must contain a program, as a link does.")
     longest = current_app.config["SOURCE_LIMIT"]
     if sum(map(len, (source, *files, *files.values()))) > longest:
-        raise AppError("usage", f"At most {longest} characters can be followed.", 413)
+        raise AppError("usage", f"A lecture can show at most {longest} characters.", 413)
     return {name: value for name, value in view.items() if name not in ("source", "files")}

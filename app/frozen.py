@@ -131,9 +131,7 @@ def _how(state: State) -> str:
     said = [f"for `{given['target']}`"] if given.get("target", "c") != "c" else []
     said += ids("disable", "without") + ids("enable", "with")
     said += [f"with {given['fuel']} rewrites"] if given.get("fuel") is not None else []
-    said += [
-        f"from the text of `{stage}` as written by hand" for stage in given.get("edited") or {}
-    ]
+    said += [f"from the hand-written text of `{stage}`" for stage in given.get("edited") or {}]
     for name in ("thresholds", "limits"):
         numbers = (given.get(name) or {}).items()
         said += [f"with {', '.join(f'`{key}={n}`' for key, n in numbers)}"] if numbers else []

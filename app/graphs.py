@@ -83,7 +83,7 @@ def _body(body: Json, title: str, spell: Spell) -> BodyView:
     taken: dict[int, list[str]] = {}
     for edge in body["edges"]:
         about = [f"{shown(edge['bytes'], spell)} B"] if "bytes" in edge else []
-        about += ["from the round before, or another thread"] if edge.get("carried") else []
+        about += ["from the previous iteration, or another thread"] if edge.get("carried") else []
         about += ["to be written"] if edge.get("written") else []
         says = f"{edge['base']} of {nodes[edge['source']]['label']}"
         says += f" ({', '.join(about)})" if about else ""

@@ -208,16 +208,22 @@ class Intake(ThreadWorker):  # type: ignore[misc]
         end = conn.data.find(_END, 0, HEAD_LIMIT)
         if end < 0:
             if len(conn.data) > HEAD_LIMIT:
-                self._refuse(conn, "431 Request Header Fields Too Large", "The head is too long.")
+                self._refuse(
+                    conn,
+                    "431 Request Header Fields Too Large",
+                    "The request's headers are too long.",
+                )
             return
         head = bytes(conn.data[: end + 2])
         length = max(map(int, _LENGTH.findall(head)), default=0)
         if _CHUNKED.search(head):
-            self._refuse(conn, "411 Length Required", "The request must say how long it is.")
+            self._refuse(
+                conn, "411 Length Required", "The request needs a `Content-Length` header."
+            )
         elif length > self._longest(head):
             self._refuse(conn, "413 Content Too Large", "The request is too large.")
         elif not self._has_room(conn, length):
-            words = "Too many long requests are on their way. Try again in a moment."
+            words = "The server is receiving too many long requests. Try again in a moment."
             self._refuse(conn, "503 Service Unavailable", words, "busy")
         else:
             conn.needed = end + len(_END) + length
@@ -316,7 +322,7 @@ class Intake(ThreadWorker):  # type: ignore[misc]
         status = (
             _STATUS.get(type(exc), "400 Bad Request") if theirs else "500 Internal Server Error"
         )
-        message = f"This is no request that can be read: {exc}"[:300] if theirs else BROKEN
+        message = f"The request is malformed: {exc}"[:300] if theirs else BROKEN
         if theirs:
             self.log.warning("a request that cannot be read: %s", type(exc).__name__)
         else:

@@ -74,12 +74,14 @@ def members(body: Json) -> list[Json]:
     """Return the requests of a batch. AppError for invalid ones, or ones that cannot be batched."""
     requests = body.get("requests")
     if not isinstance(requests, list) or len(requests) > MOST_REQUESTS:
-        message = f"`requests` is a list of at most {MOST_REQUESTS} requests."
+        message = f"`requests` must be a list of at most {MOST_REQUESTS} requests."
         raise AppError("usage", message)
     for one in requests:
         op = OPS.get(str(one.get("op"))) if isinstance(one, dict) else None
         if op is None or not op.batched:
-            raise AppError("usage", "Each request of a batch has an `op`, and runs nothing.")
+            raise AppError(
+                "usage", "Each request of a batch needs an `op`, and may not run a program."
+            )
     return requests
 
 
@@ -420,7 +422,7 @@ class Jobs:
     @staticmethod
     def _check_length(what: str, length: int, most: int) -> None:
         if length > most:
-            message = f"{what} {length} characters; at most {most} are taken."
+            message = f"{what} {length} characters; at most {most} are accepted."
             raise AppError("usage", message, 413)
 
     def last(self, name: str, body: Json) -> Json | None:
@@ -493,7 +495,7 @@ def _check_text(name: str, value: str) -> None:
     except UnicodeEncodeError as error:
         line = value.count("\n", 0, error.start) + 1
         raise AppError(
-            "syntax", f"Line {line} of `{name}` holds a character that is not valid UTF-8."
+            "syntax", f"Line {line} of `{name}` contains a character that is not valid UTF-8."
         ) from None
 
 

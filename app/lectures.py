@@ -126,8 +126,8 @@ class Lectures:
                 session.delete(row)
                 session.flush()
                 continue
-            where = "Too many lectures are held at your address" if status == 429 else (
-                "Too many lectures are held on this server"
+            where = "Too many lectures run from your address" if status == 429 else (
+                "Too many lectures run on this server"
             )  # fmt: skip
             raise AppError("busy", f"{where} now.", status, "End one, or try again later.")
 
@@ -144,7 +144,7 @@ class Lectures:
         with available("kept", "Lectures"), self._database.session(Lecture) as session:
             row = session.get(Lecture, name)
             if row is None or not hmac.compare_digest(row.secret, _hash(secret)):
-                raise AppError("usage", "There is no such lecture of yours.", 404)
+                raise AppError("usage", "You have no such lecture.", 404)
             if row.ended or row.heard < now - self._silence:
                 raise AppError("gone", "This lecture has ended.", 410)
             if row.page and row.page != page and not take:
@@ -281,4 +281,4 @@ def _content(number: int, ended: bool, view: Json | None) -> bytes:
 
 
 def _elsewhere() -> AppError:
-    return AppError("usage", "Another window leads this lecture now.", 409)
+    return AppError("usage", "Another window now leads this lecture.", 409)

@@ -93,10 +93,11 @@ class Holders:
             if most and had + size > most * sharer.factor:
                 raise AppError(
                     "limitation",
-                    f"The links of {words} take {had / MB:.1f} MB and may take "
-                    f"{most * sharer.factor / MB:.0f}; this one takes {size / MB:.1f}.",
+                    f"The links of {words} take {had / MB:.1f} MB of at most "
+                    f"{most * sharer.factor / MB:.0f} MB, and this one would take "
+                    f"{size / MB:.1f} MB.",
                     507,
-                    "Delete links that are not needed, or export the program to a file.",
+                    "Delete links that you do not need, or export the program to a file.",
                 )
 
     def add(self, session: Session, link: str, sharer: Sharer, size: int, now: datetime) -> str:

@@ -115,7 +115,7 @@ def give_up(name: str, key: str) -> bool:
     gone = parts().permalinks.give_up(name, key) if is_id(name) and key else None
     if gone is None:
         message = "There is no link with this id and this key."
-        raise AppError("usage", message, 404, "The key came with the answer to `share`.")
+        raise AppError("usage", message, 404, "The answer to `share` contained the key.")
     if gone:
         parts().forms.forget(name)
     return gone

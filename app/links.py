@@ -68,19 +68,23 @@ def parser() -> argparse.ArgumentParser:
         one.set_defaults(run=run)
         return one
 
-    older = {"type": float, "metavar": "DAYS", "help": "those made so many days ago or earlier"}
-    one = add("list", _list, "ids, when they were made, bytes, versions; the oldest first")
+    older = {"type": float, "metavar": "DAYS", "help": "links that are at least DAYS days old"}
+    one = add("list", _list, "list ids, dates, bytes and versions, the oldest first")
     one.add_argument("--older", **older)  # type: ignore[arg-type]
-    one.add_argument("--json", action="store_true", help="a JSON object in each line")
-    one = add("delete", _delete, "delete links by id, by age, or one's own on a server")
-    one.add_argument("names", nargs="*", metavar="ID", help="or the address of a link")
+    one.add_argument("--json", action="store_true", help="print one JSON object per line")
+    one = add("delete", _delete, "delete links by id or age, or your own link on a server")
+    one.add_argument(
+        "names", nargs="*", metavar="ID", help="ids of links, or the address of one link"
+    )
     one.add_argument("--older", **older)  # type: ignore[arg-type]
-    one.add_argument("--key", help="what came with the answer when the link was made")
-    one = add("export", _export, "write links to a file, a JSON object in each line")
+    one.add_argument("--key", help="the key that you got when you made the link")
+    one = add("export", _export, "write links to a file, one JSON object per line")
     one.add_argument("names", nargs="*", metavar="ID", help="default: all")
-    one.add_argument("--to", required=True, metavar="FILE", help="- for standard output")
-    one = add("import", _import, "read such a file; links that are there stay as they are")
-    one.add_argument("file", metavar="FILE", help="- for standard input")
+    one.add_argument(
+        "--to", required=True, metavar="FILE", help="file to write, or - for standard output"
+    )
+    one = add("import", _import, "read such a file; existing links stay unchanged")
+    one.add_argument("file", metavar="FILE", help="file to read, or - for standard input")
     return made
 
 
@@ -109,7 +113,7 @@ def _delete(args: argparse.Namespace, database: Database, files: SheetFiles) -> 
     names = list(args.names)
     if args.key is not None:
         if len(names) != 1 or args.older is not None:
-            raise Wrong("`--key` goes with the address of one link.")
+            raise Wrong("`--key` needs the address of exactly one link.")
         _delete_own(names[0], args.key)
         return
     if args.older is not None:
@@ -142,7 +146,7 @@ def _delete_own(address: str, key: str) -> None:
         raise Wrong(_said(error)) from error
     except OSError as error:
         raise Wrong(f"{parts.netloc} does not answer: {error}") from error
-    _say("deleted" if told["gone"] else "it is yours no more; others have shared the same")
+    _say("deleted" if told["gone"] else "you no longer own it; others have shared the same program")
 
 
 def _said(error: urllib.error.HTTPError) -> str:
@@ -165,7 +169,7 @@ def _export(args: argparse.Namespace, database: Database, _: SheetFiles) -> None
                 written.add(name)
     print(f"{len(written)} written", file=sys.stderr)  # noqa: T201
     if damaged:
-        raise Wrong(f"Left out, since they are damaged: {', '.join(damaged)}.")
+        raise Wrong(f"Skipped because they are damaged: {', '.join(damaged)}.")
     if missing := [name for name in args.names if name not in written]:
         raise Wrong(f"There is no link {', '.join(missing)}.")
 
@@ -173,7 +177,7 @@ def _export(args: argparse.Namespace, database: Database, _: SheetFiles) -> None
 def _import(args: argparse.Namespace, database: Database, _: SheetFiles) -> None:
     with _opened(args.file, "r", sys.stdin) as file:
         new, known = archive.imported(database, file)
-    _say(f"{new} new, {known} there already")
+    _say(f"{new} new, {known} already there")
 
 
 def _opened(name: str, mode: str, usual: IO[str]) -> Any:

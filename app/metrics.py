@@ -33,7 +33,7 @@ class Metrics:
         )
         self.forms = Counter(
             "stridescope_sheets",
-            "Sheets of links that makers were asked for, by outcome",
+            "Requests to prepare a link, by outcome",
             ["outcome"],
             registry=self.registry,
         )
@@ -61,7 +61,7 @@ class _PoolCollector(Collector):
         for name, help_text, attribute in (
             ("stridescope_queue", "Jobs that wait for a worker", "waiting"),
             ("stridescope_busy_workers", "Workers with a job", "busy"),
-            ("stridescope_workers", "Workers at most, beside those of long jobs", "size"),
+            ("stridescope_workers", "Most workers, without those of long jobs", "size"),
             ("stridescope_replaced_workers", "Workers replaced since the start", "replaced"),
         ):
             family = GaugeMetricFamily(name, help_text, labels=["pool"])

@@ -23,8 +23,8 @@ READING = frozenset({"GET", "HEAD", "OPTIONS"})
 OWN_SITES = frozenset({"same-origin", "none"})
 """Values of `Sec-Fetch-Site` for the server's own page, and for the address bar."""
 OF_ONES_OWN = {
-    "unsafe": "it drops the checks that keep a program inside of its arrays",
-    "sanitize": "a program under sanitisers has no walls around it",
+    "unsafe": "it removes the checks that keep a program inside its arrays",
+    "sanitize": "a program under sanitisers runs without a sandbox",
 }
 """Options for one's own machine, with the reason why a server refuses them."""
 INTERPRETED = frozenset({"flow", "listing", "validity"})
@@ -45,9 +45,9 @@ def install(app: Flask) -> None:
         if not known(host_name(request)):
             raise AppError(
                 "usage",
-                f"This server does not go by the name `{host_name(request)[:100]}`.",
+                f"This server does not answer to the name `{host_name(request)[:100]}`.",
                 MISDIRECTED,
-                "Its owner lists its names in STRIDESCOPE_HOSTS.",
+                "Its operator lists its names in STRIDESCOPE_HOSTS.",
             )
         if request.method not in READING:
             check_origin(request)
@@ -69,9 +69,9 @@ def check_origin(request: Request) -> None:
     if site not in OWN_SITES or (origin is not None and not _is_own(origin, request)):
         raise AppError(
             "usage",
-            "A page of another site sent this request, and it was not done.",
+            "A page of another site sent this request, so the server refused it.",
             403,
-            "Behind a proxy: it has to pass the header Host on as it is.",
+            "If the server is behind a proxy, the proxy must forward the `Host` header unchanged.",
         )
     if request.endpoint not in FORMS | PIECES and request.mimetype != "application/json":
         message = "The request's Content-Type must be application/json."
@@ -105,11 +105,11 @@ def refuse_native(op: Operation[Any], fields: Mapping[str, Any]) -> None:
     if fields.get("backend", getattr(op.request, "backend", None)) != "ref":
         raise AppError(
             "usage",
-            "What was written in the place of a stage is run by the reference interpreter here: "
-            "checks that keep a program inside of its arrays may be gone from it.",
+            "On this server only the reference interpreter runs an edited stage: the "
+            "edit may have removed the checks that keep a program inside its arrays.",
             403,
-            "Choose the reference interpreter, or `stridescope run --from-stage` on a machine of "
-            "your own.",
+            "Choose the reference interpreter, or use `stridescope run --from-stage` "
+            "on your own machine.",
         )
 
 
@@ -119,7 +119,7 @@ def refuse_unsafe(options: Mapping[str, Any]) -> None:
         if options.get(name):
             raise AppError(
                 "usage",
-                f"The option `{name}` is not taken from a request: {why}.",
+                f"This server refuses the option `{name}`: {why}.",
                 403,
-                f"`stridescope run --{name}` takes it, on a machine of your own.",
+                f"Use `stridescope run --{name}` on your own machine.",
             )

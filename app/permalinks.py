@@ -279,15 +279,15 @@ def check_size(state: State, size: int, most: int) -> None:
         "the program": (state.get("source"), state.get("files")),
         "its stages": state.get("stages"),
         "the run with its input": state.get("run"),
-        "what was asked beside it": state.get("asked"),
+        "the answers asked for in addition": state.get("asked"),
         "its proofs and memory": (state.get("attempts"), state.get("lifetimes")),
     }
     largest = max(parts, key=lambda name: len(json.dumps(parts[name])))
     raise AppError(
         "limitation",
-        f"This link would take {size / MB:.1f} MB, and one may take {most / MB:.0f} MB.",
+        f"This link would take {size / MB:.1f} MB, but a link may take at most {most / MB:.0f} MB.",
         413,
-        f"Most of it is {largest}.",
+        f"Its largest part is {largest}.",
     )
 
 
@@ -296,10 +296,10 @@ def no_room(megabytes: int) -> AppError:
     bound = f"the {megabytes} MB that this server keeps" if megabytes else "the server's disk"
     return AppError(
         "unavailable",
-        "There is no room for more links on this server.",
+        "The server has no room for more links.",
         507,
-        f"What you wrote is still on the page. Links fill {bound}: who runs it can delete some "
-        "(`stridescope links`), or keep more.",
+        f"Your program is still on the page. Links fill {bound}: the operator can "
+        "delete some (`stridescope links`) or raise the limit.",
     )
 
 

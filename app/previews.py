@@ -32,8 +32,8 @@ def said(state: State) -> str:
     if _proof(state):
         return "The cells that two accesses touch, one colour each."
     if _lanes(state):
-        return "Blocks of memory over the statements that need them; larger ones are higher."
-    return "How many lines each stage of the compilation has."
+        return "Memory blocks over the statements that need them; larger blocks are drawn higher."
+    return "The number of lines of each stage of the compilation."
 
 
 def picture(state: State) -> bytes:

@@ -29,7 +29,7 @@ _POINTS = {
 _PROVED = "They never share a cell: proved"
 _VERDICTS = {
     "overlap": "They share a cell.",
-    "unknown": "It is not decided whether they share a cell.",
+    "unknown": "The prover could not decide if they share a cell.",
 }
 _FIRST_REFUSAL = 3
 """The first condition that is not about the program's form; earlier ones mean no attempt."""
@@ -135,7 +135,7 @@ def _pair(one: Json, names: dict[str, str]) -> PairView:
     }
     more = f"Witness: cell {witness['cell']}{_values(witness['values'], spell)}." if witness else ""
     if missing:
-        more = f"It was not shown that `{_claim(missing, spell)}`."
+        more = f"Not proved: `{_claim(missing, spell)}`."
     return PairView(
         write=shown_cells(one["write"], spell),
         use=shown_cells(one["use"], spell),
@@ -168,7 +168,7 @@ def _verdict(one: Json) -> str:
     if one["verdict"] != "disjoint":
         return _VERDICTS[one["verdict"]]
     return (
-        f"{_PROVED}, and accepted by an independent checker."
+        f"{_PROVED}, and confirmed by an independent checker."
         if one.get("checked")
         else f"{_PROVED}."
     )

@@ -43,10 +43,10 @@ def parsed(data: bytes) -> dict[str, object]:
     outside = without_texts(data)
     found = entries(outside)
     if found > MOST_ENTRIES:
-        message = f"The request has {found} entries; at most {MOST_ENTRIES} are taken."
+        message = f"The request has {found} entries; at most {MOST_ENTRIES} are accepted."
         raise NoRequest("usage", message, 413)
     if nested(outside) > MOST_NESTED:
-        raise NoRequest("usage", f"The request nests deeper than {MOST_NESTED} levels.")
+        raise NoRequest("usage", f"The request is nested more than {MOST_NESTED} levels deep.")
     try:
         body = json.loads(data.decode())
     except UnicodeDecodeError as error:
@@ -97,7 +97,7 @@ def _packed(body: dict[str, object]) -> bytes:
     try:
         return marshal.dumps((body, tokens))
     except ValueError:
-        raise NoRequest("usage", "The request nests too deeply.") from None
+        raise NoRequest("usage", "The request is nested too deeply.") from None
 
 
 def _token(text: str) -> bytes:

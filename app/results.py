@@ -123,7 +123,7 @@ class Results:
             raise _gone()
         size = results.sizes[number]
         if size is None:
-            raise AppError("usage", "This result is too large to be kept.", 404)
+            raise AppError("usage", "This result is too large to store.", 404)
         start = sum(one or 0 for one in results.sizes[:number])
         try:
             file = results.open()
@@ -137,7 +137,9 @@ class Results:
 
 
 def _gone() -> AppError:
-    return AppError("usage", "This result is not kept any more.", 404, "Run it again.")
+    return AppError(
+        "usage", "This result is no longer stored. Run the program again.", 404, "Run it again."
+    )
 
 
 def _cut(file: OpenFile, start: int, size: int, part: str) -> ResultPart:
@@ -200,6 +202,6 @@ def _slices(part: str, rank: int) -> tuple[slice, ...]:
         if negative or len(cuts) > rank or any(cut.step == 0 for cut in cuts):
             raise ValueError
     except (TypeError, ValueError):
-        message = f"`part` has `from:to:step`, not negative, for up to {rank} dimensions."
+        message = f"`part` must be `from:to:step`, not negative, for up to {rank} dimensions."
         raise AppError("usage", message) from None
     return (*cuts, *(slice(None) for _ in range(rank - len(cuts))))

@@ -65,17 +65,17 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "DATABASE_URL", "", "SQLAlchemy URL of the database; empty: SQLite in the data folder."
     ),
-    Setting("LINKS_MB", 4096, "All links together: SQLite's file or other rows; 0: any number."),
-    Setting("SHARE_MB", 20, "Most that all stages of a shared program have, as JSON."),
+    Setting("LINKS_MB", 4096, "Most that all links together take; 0: any."),
+    Setting("SHARE_MB", 20, "Most that all stages of a shared program take, as JSON."),
     Setting("LINK_MB", 2, "Most that one link takes, as it is stored; 0: any."),
     Setting("PAGE_MB", 8, "Most that the links of one page take together; 0: any."),
     Setting("ADDRESS_MB", 128, "Most that all links of one address take together; 0: any."),
-    Setting("LINK_DAYS", 0.0, "Links are deleted so many days after they were made; 0: never."),
-    Setting("RENDERED_MB", 256, "Links as they are read, kept as files; the oldest go."),
-    Setting("FORM_WORKERS", 1, "Processes that make what readers of links get.", 1),
-    Setting("FORM_MEMORY_MB", 1024, "One of these above this is stopped."),
-    Setting("FORM_WAITING", 128, "Readers who wait for these; more are told to come again."),
-    Setting("FORM_SECONDS", 20.0, "Deadline for what is made of a link."),
+    Setting("LINK_DAYS", 0.0, "Days after which a link is deleted; 0: never."),
+    Setting("RENDERED_MB", 256, "Size of the cache of prepared links; the oldest are removed."),
+    Setting("FORM_WORKERS", 1, "Processes that prepare links for readers.", 1),
+    Setting("FORM_MEMORY_MB", 1024, "Memory above which such a process is stopped."),
+    Setting("FORM_WAITING", 128, "Readers that may wait for these; more get a refusal."),
+    Setting("FORM_SECONDS", 20.0, "Deadline for preparing a link."),
     Setting(
         "COMPILE_WORKERS",
         min(4, max(2, CORES)),
@@ -83,13 +83,13 @@ SETTINGS: tuple[Setting, ...] = (
         1,
         usual="one for each core, 2 to 4",
     ),
-    Setting("CHECK_WORKERS", 1, "Workers that check while those that compile are busy.", 1),
+    Setting("CHECK_WORKERS", 1, "Workers that type check while the compiling ones are busy.", 1),
     Setting("RUN_WORKERS", 2, "Worker processes that run programs.", 1),
-    Setting("QUEUE_LIMIT", 100, "Jobs that may wait for a worker; more are turned away."),
+    Setting("QUEUE_LIMIT", 100, "Jobs that may wait for a worker; more are refused."),
     Setting(
         "QUEUE_SECONDS",
         60.0,
-        "How long a job waits for a worker before it is turned away, unless it is told its place.",
+        "How long a job waits for a worker before it is refused, unless it is told its place.",
     ),
     Setting("CLIENT_RUNNING", 1, "Jobs that one page has running at a time, of each kind.", 1),
     Setting("CLIENT_WAITING", 2, "Jobs that one page has waiting, of each kind; more get 429."),
@@ -100,47 +100,59 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("RUN_SECONDS", 20.0, "Deadline of a run, compiling included."),
     Setting("RUN_SECONDS_SHARED", 10.0, "Deadline of a run while others wait for a worker.", 1),
     Setting("DEVICES", "", "GPUs that run programs, by number, identity or name; commas between."),
-    Setting("DEVICE_MB", 0, "What a run may have of a GPU's memory; 0: what is free."),
-    Setting("WORKER_MEMORY_MB", 6144, "A worker with its children above this is stopped."),
-    Setting("WORKER_JOBS", 2000, "A worker is replaced after so many jobs."),
+    Setting("DEVICE_MB", 0, "GPU memory that a run may use; 0: all free memory."),
+    Setting(
+        "WORKER_MEMORY_MB", 6144, "Memory of a worker with its children above which it is stopped."
+    ),
+    Setting("WORKER_JOBS", 2000, "Jobs after which a worker is replaced."),
     Setting("SOURCE_LIMIT", 400_000, "Longest program text, in characters."),
     Setting("INPUT_LIMIT", 5_000_000, "Longest typed input of a run, in characters."),
-    Setting("UPLOAD_MB", 256, "Largest file that becomes an input of a run; 0: none are taken."),
+    Setting("UPLOAD_MB", 256, "Largest file that may be an input of a run; 0: no files."),
     Setting("PAGE_UPLOADS_MB", 512, "Most that the files of one page take together."),
     Setting(
         "UPLOADS_MB",
         4096,
-        "All such files together; those of one address take a quarter of it at most.",
+        "Most that all such files take together; those of one address may take a quarter.",
     ),
-    Setting("UPLOAD_MINUTES", 60.0, "They are deleted so long after they were used last."),
-    Setting("OUTPUT_LIMIT", 64_000, "Characters of a run's output, about; the rest is counted."),
-    Setting("RESULTS_MB", 128, "Results of runs kept as files, to be looked at by parts.", 4),
+    Setting("UPLOAD_MINUTES", 60.0, "Time after their last use when they are deleted."),
+    Setting(
+        "OUTPUT_LIMIT",
+        64_000,
+        "Characters of a run's output that are shown, about; the rest is counted.",
+    ),
+    Setting("RESULTS_MB", 128, "Results of runs kept as files, which the page shows in parts.", 4),
     Setting("ANSWER_MB", 64, "Longest answer; a worker that gives a longer one is stopped.", 1),
     Setting("CACHE_MB", 64, "Answers kept in memory, compressed."),
     Setting("WARM", True, "Start the workers with the server, not with the first request."),
     Setting("LIMIT_CHECK", "600 per minute", "Checks that one page may ask for."),
     Setting("LIMIT_SHOW", "300 per minute", "Compilations that one page may ask for."),
-    Setting("LIMIT_ASK", "1200 per minute", "Questions about a compiled program, and proofs."),
+    Setting("LIMIT_ASK", "1200 per minute", "Requests about a compiled program, and proofs."),
     Setting("LIMIT_RUN", "60 per minute", "Runs, their inputs, and comparisons of stages."),
     Setting("LIMIT_SHARE", "20 per minute", "New permalinks."),
-    Setting("LIMIT_READ", "600 per minute", "Permalinks that are read."),
+    Setting("LIMIT_READ", "600 per minute", "Reads of links."),
     Setting("LIMIT_TEACH", "6 per minute", "New lectures."),
-    Setting("LIMIT_JOIN", "20 per minute", "Codes of lectures that are tried, right or wrong."),
-    Setting("LIMIT_FOLLOW", "600 per minute", "What a teacher publishes, or a follower asks for."),
-    Setting("LIMIT_SEND", "32768 per minute", "Kilobytes of long requests that one page sends."),
+    Setting(
+        "LIMIT_JOIN", "20 per minute", "Attempts to join a lecture by its code, right or wrong."
+    ),
+    Setting(
+        "LIMIT_FOLLOW", "600 per minute", "Updates that a teacher publishes or a follower requests."
+    ),
+    Setting("LIMIT_SEND", "32768 per minute", "Kilobytes of long requests that one page may send."),
     Setting("LECTURES", 200, "Lectures at a time; one address may hold an eighth of them.", 1),
-    Setting("LECTURE_HOURS", 4.0, "A lecture is over when its teacher was silent for so long.", 0),
-    Setting("ADDRESS_PAGES", 30, "All pages of one address together may do what so many may.", 1),
-    Setting("LOCAL_FACTOR", 20, "On the server's own machine the limits are so much wider.", 1),
+    Setting("LECTURE_HOURS", 4.0, "Silence of its teacher after which a lecture ends.", 0),
+    Setting("ADDRESS_PAGES", 30, "Number of pages whose limits all pages of one address share.", 1),
+    Setting(
+        "LOCAL_FACTOR", 20, "Factor of all limits for requests from the server's own machine.", 1
+    ),
     Setting(
         "KEYS",
         "",
-        "Keys of graders, of at least 20 characters, commas between: who sends one counts as an "
-        "address of its own.",
+        "Keys of graders, of at least 20 characters, separated by commas: a client "
+        "with a key counts as a separate address.",
     ),
-    Setting("KEY_FACTOR", 20, "With a key limits are so much wider.", 1),
+    Setting("KEY_FACTOR", 20, "Factor of all limits for clients with a key.", 1),
     Setting("RATELIMIT", True, "Switch the rate limits on."),
-    Setting("FRONT_EXAMPLE", "concatenation", "The example that a first visit shows."),
+    Setting("FRONT_EXAMPLE", "concatenation", "Example that a first visit shows."),
     Setting(
         "METRICS",
         "local",
@@ -150,14 +162,16 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "HOSTS",
         "",
-        "Names that the server goes by, beside localhost and the address that it listens on; "
-        "commas between them. `.example.org` stands for every name under example.org.",
+        "Host names of the server, besides localhost and the address that it listens "
+        "on, separated by commas. `.example.org` stands for every name under "
+        "example.org.",
     ),
     Setting(
         "ADDRESS",
         "",
-        "Where readers find the server, such as `https://explorer.example.org`: links name it. "
-        "Empty: its first name in HOSTS, by https behind a proxy, or what it listens on.",
+        "Public address of the server, such as `https://explorer.example.org`, used in "
+        "links. Empty: its first name in HOSTS, with https behind a proxy, or the "
+        "address that it listens on.",
     ),
     Setting("PROXIES", 0, "Trusted reverse proxies in front, for addresses and https."),
     Setting(

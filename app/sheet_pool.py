@@ -157,8 +157,8 @@ class Makers:
                 message = f"This link could not be prepared within {self._seconds:g} s."
                 return AppError("timeout", message, 504)
             case MemoryExceeded() | AnswerTooLong():
-                return AppError("limitation", "This link is too large to be prepared.", 500)
-        return AppError("busy", "The server is being stopped.", 503, "Try again in a moment.")
+                return AppError("limitation", "This link is too large to prepare.", 500)
+        return AppError("busy", "The server is shutting down.", 503, "Try again in a moment.")
 
 
 def _refused(link: str, answer: Json) -> AppError:
@@ -170,13 +170,13 @@ def _refused(link: str, answer: Json) -> AppError:
 
 def no_link() -> AppError:
     """Make the error for an unknown link."""
-    message = "There is no such link here. It may have been made on another server."
+    message = "This server has no such link. It may have been made on another server."
     return AppError("usage", message, 404)
 
 
 def busy() -> AppError:
     """Make the error for too many readers waiting for makers."""
-    message = "Too many links are being prepared for their readers."
+    message = "The server is preparing too many links."
     refusal = AppError("busy", message, 503, "Try again in a moment.")
     refusal.headers["Retry-After"] = "2"
     return refusal

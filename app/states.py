@@ -20,7 +20,7 @@ KEPT = (
     *("fusion", "dataflow", "sums", "costs"),
 )
 """Operations whose answers a link stores beside the run."""
-UPLOADED, FROM_FILE = "\x02", "-- a value from a file, which a link does not keep"
+UPLOADED, FROM_FILE = "\x02", "-- a value from a file, which a link does not store"
 MOST_ASKED = 24
 
 
@@ -117,8 +117,8 @@ class _Asked:
 def _too_long(length: int, most: int) -> AppError:
     return AppError(
         "limitation",
-        f"All stages of this program have {length >> 20} MB; a link here has {most >> 20} MB "
-        "at most.",
+        f"The stages of this program have {length >> 20} MB, but a link on this server "
+        f"may have at most {most >> 20} MB.",
         413,
         "Share a part of the program, or save it as a file with `stridescope show`.",
     )
@@ -131,8 +131,8 @@ def _questions(given: object) -> list[Json]:
         isinstance(one, dict) and one.get("op") in KEPT and isinstance(one.get("request"), dict)
         for one in found
     ):
-        message = f"`asked` is a list of at most {MOST_ASKED} objects with `op` and `request`."
-        raise AppError("usage", message, hint=f"What is kept is {', '.join(KEPT)}.")
+        message = f"`asked` must be a list of at most {MOST_ASKED} objects with `op` and `request`."
+        raise AppError("usage", message, hint=f"A link can store {', '.join(KEPT)}.")
     return list(found)
 
 

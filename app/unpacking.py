@@ -22,9 +22,9 @@ LONGEST = 64
 PROGRAM = ("format", "version", "made", "source", "files", "main")
 """Fields kept of a state that was made before the first release."""
 BEFORE_RELEASE = (
-    "This link was made before the first release: what it showed cannot be read any more."
+    "This link was made before the first release, so its results can no longer be read."
 )
-COMPILE_ANEW = "Its program is all here: open it, and share it again."
+COMPILE_ANEW = "Its program is complete: open it and share it again."
 
 
 def packed(state: State) -> bytes:
@@ -54,7 +54,7 @@ def unpacked(content: bytes) -> tuple[State, str]:
     text = zstandard.decompress(content).decode()
     state = json.loads(text)
     if not isinstance(state, dict) or not state.keys() >= FIELDS:
-        raise ValueError("it is no state")
+        raise ValueError("it is not a frozen state")
     if not _is_before_the_release(state):
         return state, text
     left = _program_of(state)

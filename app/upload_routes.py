@@ -19,7 +19,7 @@ def begin() -> Response:
     parts().limits.count("run")
     size = json_body().get("size")
     if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-        raise AppError("usage", "`size` is a number of bytes.")
+        raise AppError("usage", "`size` must be a number of bytes.")
     name = parts().jobs.uploads.begin(page_key(request), address_key(request), size)
     return jsonify(ok=True, id=name, piece=PIECE)
 
@@ -29,12 +29,12 @@ def add(name: str) -> Response:
     """Add the piece that begins at `?offset=`; answers how many bytes the file has then."""
     length, most = request.content_length, longest(request.path, current_app.config)
     if length is None:
-        raise AppError("usage", "A piece says how long it is.", 411)
+        raise AppError("usage", "A part of an upload needs a `Content-Length` header.", 411)
     if length > most:
         raise too_long(most)
     offset = request.args.get("offset", "")
     if not offset.isascii() or not offset.isdigit():
-        raise AppError("usage", "`offset` is a number of bytes.")
+        raise AppError("usage", "`offset` must be a number of bytes.")
     parts().limits.count(kilobytes=max(1, length >> 10))
     data = request.get_data(cache=False)
     have = parts().jobs.uploads.add(page_key(request), name, int(offset), data)

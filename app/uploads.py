@@ -64,13 +64,13 @@ class Uploads:
     def begin(self, page: str, address: str, size: int) -> str:
         """A name for a file of so many bytes. AppError if there is no room for them."""
         if size > self._most:
-            raise _no_room(f"A file has at most {self._most // MB} MB, and this one has", size)
+            raise _no_room(f"A file may have at most {self._most // MB} MB, and this one has", size)
         self.sweep()
         with self._knowing:
             rooms = (
                 ("The files of this page", "page", page, self._of_page),
                 ("The files of your address", "address", address, self._of_all // OF_AN_ADDRESS),
-                ("All files that the server keeps", "", "", self._of_all),
+                ("All files on the server", "", "", self._of_all),
             )
             for whose, attribute, name, most in rooms:
                 own = [
@@ -83,7 +83,9 @@ class Uploads:
                     told = f"{whose} have {has / MB:.0f} of {most // MB} MB, and this one has"
                     raise _no_room(told, size)
                 if attribute == "page" and len(own) >= MOST_FILES:
-                    raise _no_room(f"A page has at most {MOST_FILES} files; this one has", size)
+                    raise _no_room(
+                        f"A page may have at most {MOST_FILES} files; this one has", size
+                    )
             name = secrets.token_urlsafe(16)
             path = Path(self._scratch.path) / name
             self._known[name] = Upload(page, address, size, path)
@@ -99,10 +101,10 @@ class Uploads:
             if one.is_gone:
                 raise _unknown()
             if offset != one.have:
-                message = f"The next byte of this file is {one.have}, and not {offset}."
-                raise AppError("usage", message, 409, "Go on from there.", have=one.have)
+                message = f"The next byte of this file must be at offset {one.have}, not {offset}."
+                raise AppError("usage", message, 409, "Continue from there.", have=one.have)
             if one.have + len(data) > one.size:
-                message = f"This file has {one.size} bytes, and this piece would go beyond them."
+                message = f"This file has {one.size} bytes, and this part would exceed them."
                 raise AppError("usage", message, 413)
             try:
                 with _opened(one.path) as file:
@@ -119,7 +121,7 @@ class Uploads:
         """Where a whole file is. AppError where it is not this page's, or not whole."""
         one = self._own(page, name)
         if one.have < one.size:
-            message = f"Of this file {one.have} of {one.size} bytes have come."
+            message = f"Only {one.have} of the {one.size} bytes of this file have arrived."
             raise AppError("usage", message, 409, "Send the rest first.", have=one.have)
         one.used = time.monotonic()
         return str(one.path)
@@ -170,9 +172,11 @@ def _opened(path: Path) -> Any:
 
 
 def _unknown() -> AppError:
-    return AppError("usage", "This file is not kept any more.", 404, "Choose it again.")
+    return AppError(
+        "usage", "This file is no longer stored. Choose it again.", 404, "Choose it again."
+    )
 
 
 def _no_room(words: str, size: int) -> AppError:
-    hint = "Take out files that are not needed, or use `stridescope run` on your own machine."
+    hint = "Remove files that you do not need, or use `stridescope run` on your own machine."
     return AppError("limitation", f"{words} {size / MB:.1f} MB.", 507, hint)

@@ -115,8 +115,8 @@ def test_of_a_kernel_without_end_there_is_what_was_seen() -> None:
     assert answer["faults"] == [], "who stops looking accuses nobody"
     assert all("agrees" not in one for one in answer["accesses"]), "it has not come to its end"
     assert re.fullmatch(
-        r"The run was ended after 0\.5 s in line \d+, `.*(while \(|xs_mem).*`, and is counted up "
-        r"to there: try smaller sizes, or a later deadline\.",
+        r"The run was stopped after 0\.5 s in line \d+, `.*(while \(|xs_mem).*`; everything up to "
+        r"then is counted: try smaller sizes, or a longer deadline\.",
         answer["because"],
     )
     assert any(one["seen"]["requests"] for one in answer["accesses"] if "seen" in one)
@@ -175,7 +175,7 @@ def test_a_run_has_the_deadline_that_the_command_gives_it(
     options = (str(program), "--deadline", "0.5", "--generate", "q=1")
     assert main([*command, *options, "--generate=n=10000000000", "--generate=k=0"]) == 1
     said = capsys.readouterr().out
-    assert "The run was ended after 0.5 s" in said
+    assert "The run was stopped after 0.5 s" in said
     if command == ["accesses"]:
         (launches, _, requests) = re.search(
             r"kernel map_\w+: ([\d,]+) launches, ([\d,]+) blocks .*, ([\d,]+) requests", said
@@ -211,7 +211,7 @@ def test_launches_without_end_are_predicted_by_some(monkeypatch: pytest.MonkeyPa
     (kernel,) = (one for one in answer["kernels"] if one["launches"] > 1)
     assert kernel["launches"] > 64 >= len(looked) - 1
     assert abs(kernel["requests"] - 2 * kernel["launches"]) <= 2, "it ends at any moment"
-    assert "more than can be followed in 0.3 s" in answer["accesses"][0]["because"]
+    assert "more kernels than can be simulated in 0.3 s" in answer["accesses"][0]["because"]
     monkeypatch.setattr(predictions, "SECONDS", 60.0)
     answer = asked(MANY_LAUNCHES, "accesses", sizes={"n": 1000, "k": 0})
     assert [one["launches"] for one in answer["kernels"]] == [1, 1000]
@@ -277,7 +277,7 @@ def test_a_server_s_worker_observes_from_within_its_walls(tmp_path: Path) -> Non
     [
         ({"sizes": {"q": 3}}, "no size or number `q`"),
         ({"entry": "other"}, "no entry point `other`"),
-        ({"seconds": -1.0}, "`seconds` is a number of seconds"),
+        ({"seconds": -1.0}, "`seconds` must be a number of seconds"),
         ({"sizes": {"n": -4}, "op": "accesses"}, "cannot have the shape"),
         (
             {"sizes": {"n": 2**53 - 1, "m": 2**53 - 1}, "op": "accesses"},

@@ -228,7 +228,7 @@ def test_a_function_returns_the_accumulator_that_it_is_given() -> None:
         "  in write acc i ys[0]\n"
         "entry main (xs: *[]i32) = scatter_stream xs both [0, 1]"
     )
-    with pytest.raises(CompileError, match="has to return the accumulator that it is given"):
+    with pytest.raises(CompileError, match="must return the accumulator that it is given"):
         Compilation(source).result("mono")
 
 

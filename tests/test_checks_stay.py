@@ -401,7 +401,7 @@ entry main (m: i64) (xs: []i64): (i64, i64) =
 entry main (m: i64) (xs: []i64): ([]i64, i64) =
   let columns = transpose (map (\x -> map (* x) (iota m)) xs)
   in (map i64.sum columns, length (replicate m 2))
-""": "Array of shape [0][-5] has a size that no array can have.",
+""": "Array of shape [0][-5] has a size that is too large for an array, or negative.",
 }
 
 

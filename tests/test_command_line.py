@@ -212,7 +212,7 @@ def test_a_deadline_that_no_run_can_have(
     program: str, capsys: pytest.CaptureFixture[str], command: str, seconds: str
 ) -> None:
     assert main([command, program, "--deadline", seconds]) == 2
-    assert "`--deadline` is a number of seconds, up to 1000000." in capsys.readouterr().err
+    assert "`--deadline` must be a number of seconds, at most 1000000." in capsys.readouterr().err
 
 
 def test_more_than_there_is_room_for_is_refused_by_name(

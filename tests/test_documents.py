@@ -230,7 +230,7 @@ def test_no_function_may_be_the_result_of_a_choice_or_an_element() -> None:
     ):
         with pytest.raises(CompileError, match="function") as refused:
             checking.check(CheckRequest(f"entry main (b: bool) = {body}"))
-        assert "choose by data" in refused.value.hint
+        assert "choose a number or a variant" in refused.value.hint
         assert refused.value.span.line == 1
 
 

@@ -77,7 +77,7 @@ def test_accesses_are_those_of_the_kernels(shell: Shell) -> None:
         ("", "entry main = y", "Unknown name `y`"),
         ("--stage other", SUMS, "There is no stage `other`"),
         ("--other", SUMS, "unrecognized arguments: --other"),
-        ("1st", SUMS, "`1st` is no name of Python"),
+        ("1st", SUMS, "`1st` is not a valid Python name"),
         ("--accesses n", SUMS, "`n` is no size"),
         ("--target ref --run [1.5] 2", SUMS, "takes 1 value and was given 2"),
         ("--target ref --run", "entry one = 1i32 entry two = 2i32", ""),

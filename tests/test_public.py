@@ -52,7 +52,7 @@ def test_results_are_numpy_values_of_the_types_of_the_program() -> None:
         (ADD, ([1.5], 1), "`xs` is of type i32"),
         (ADD, ([True], 1), "`xs` is of type i32"),
         (ADD, ([[1]], 1), "`xs`"),
-        (ADD, ([[1], [2, 3]], 1), "`xs` is given no value"),
+        (ADD, ([[1], [2, 3]], 1), "`xs` has no value"),
         (ADD, (np.array([1]), 1), "`xs` should be"),
         (ADD, ([1],), "takes 2 values and was given 1"),
         (ADD, ([1], 2, 3), "takes 2 values and was given 3"),

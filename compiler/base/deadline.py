@@ -45,7 +45,7 @@ sys.unraisablehook = _tell_others
 def check_deadline(seconds: float, called: str = "deadline") -> None:
     """Check a number of seconds. Raises UsageError for one that no run can have."""
     if not 0 < seconds <= LONGEST_RUN:
-        raise UsageError(f"`{called}` is a number of seconds, up to {LONGEST_RUN}.")
+        raise UsageError(f"`{called}` must be a number of seconds, at most {LONGEST_RUN}.")
 
 
 @dataclass(frozen=True, slots=True)

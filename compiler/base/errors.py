@@ -61,7 +61,7 @@ class CompileError(Exception):
         parts = [
             drawn(coded, self.span, texts, main),
             *(drawn(says, span, texts, main) for span, says in self.related),
-            called and f"Calls that led there, from the inside: {called}.",
+            called and f"Calls that led there, innermost first: {called}.",
             self.hint,
         ]
         return "\n".join(part for part in parts if part)

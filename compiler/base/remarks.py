@@ -14,7 +14,7 @@ from compiler.base.spans import Prov
 
 T = TypeVar("T")
 Kind = Literal["applied", "missed", "note"]
-NOTHING = "Nothing is known to help."
+NOTHING = "No change to the program is known to avoid this."
 """The `hint` of a refusal without a known way out."""
 
 

@@ -56,7 +56,9 @@ class Subject:
         wanted = [kind.strip() for kind in kinds.split("+")]
         if unknown := [kind for kind in wanted if kind not in counts]:
             hint = f"It counts {', '.join(counts)}."
-            raise UsageError(f"Nothing at stage `{stage}` is called `{unknown[0]}`.", hint=hint)
+            raise UsageError(
+                f"Stage `{stage}` has nothing with the name `{unknown[0]}`.", hint=hint
+            )
         return sum(counts[kind] for kind in wanted)
 
     def values(self, stage: str) -> dict[str, int]:
@@ -75,7 +77,10 @@ class Subject:
         functions: list[Json] = explanations.lifetimes(request)["functions"]
         if unknown := [name for fun in functions for name in fun["symbols"] if name not in values]:
             name = base_of(unknown[0])
-            raise UsageError(f"The bytes depend on `{name}`, which is known when the program runs.")
+            raise UsageError(
+                f"The number of bytes depends on `{name}`, which is known only when the "
+                "program runs."
+            )
         return functions
 
     def bytes(self, stage: str) -> int:
@@ -129,7 +134,7 @@ class Subject:
                     if found := [cell["cell"] for cell in cells if cell["index"] == at]:
                         return int(found[0])
                     raise UsageError(f"`{array}` has no element [{index}] that is listed.")
-        raise UsageError(f"No array at stage `{stage}` is called `{array}`.")
+        raise UsageError(f"Stage `{stage}` has no array with the name `{array}`.")
 
 
 def _leaves(nodes: list[Json]) -> int:
@@ -150,7 +155,7 @@ MEASURES: tuple[tuple[str, str, str, Callable[..., int]], ...] = (
     (r"bytes at (\w+)", "bytes at STAGE", "bytes that are allocated", Subject.bytes),
     (r"peak at (\w+)", "peak at STAGE", "bytes that are needed at once", Subject.peak),
     (r"sectors(?: of (reads|writes))?", "sectors, sectors of reads, sectors of writes",
-     "sectors of 32 bytes that the warps of a GPU ask for", Subject.sectors),
+     "sectors of 32 bytes that the warps of a GPU access", Subject.sectors),
     (r"launches", "launches", "kernels that a GPU starts", Subject.launches),
     (r"versions", "versions", "code versions", Subject.versions),
     (r"pairs", "pairs", "pairs of sets of cells that are proved disjoint", Subject.pairs),
@@ -166,7 +171,7 @@ def measured(words: str, of: Subject) -> int:
         if found := re.fullmatch(pattern, words.strip()):
             return measure(of, *found.groups())
     known = "; ".join(notation for _, notation, _, _ in MEASURES)
-    raise UsageError(f"`{words.strip()}` is no measure.", hint=f"Measures are: {known}.")
+    raise UsageError(f"`{words.strip()}` is not a measure.", hint=f"Measures are: {known}.")
 
 
 def subject(lesson: LessonFile, source: str) -> Subject:
@@ -222,12 +227,12 @@ def lesson(asked: LessonRequest) -> LessonAnswer:
             "solution": file.solution,
         }
         if value <= file.goal:
-            answer["wrong"] = f"It is solved already: the compiler says {value}."
+            answer["wrong"] = f"The puzzle is already solved: the compiler says {value}."
         elif file.solution:
             with placed(file, "solution"):
                 reached = measured(file.measure, subject(file, file.solution))
             if reached != file.par:
-                answer["wrong"] = f"The solution reaches {reached}; par is given as {file.par}."
+                answer["wrong"] = f"The solution reaches {reached}, but par is given as {file.par}."
     return answer
 
 
@@ -283,7 +288,7 @@ def _selected(file: LessonFile, of: Subject) -> list[int | str] | None:
     if not any(_meet(src, one) for line in lines for one in line["src"]):
         raise file.wrong(
             "select", f"Nothing of `{file.select}` is left at stage `{file.stage}`.",
-            "Select what it has become a part of, or choose an earlier stage.",
+            "Select the code that it has become a part of, or choose an earlier stage.",
         )  # fmt: skip
     return src
 

@@ -34,7 +34,7 @@ def solve(asked: SolveRequest) -> SolveAnswer:
     check_deadline(asked.deadline)
     file = read(asked.lesson)
     if file.goal is None:
-        raise file.wrong("title", "This is a lesson, and no puzzle.", "A puzzle has a `goal`.")
+        raise file.wrong("title", "This is a lesson, not a puzzle.", "A puzzle needs a `goal`.")
     with placed(file, "program"):
         given = subject(file, file.program).asked
     own = subject(replace(file, sizes={}), asked.source).asked
@@ -53,13 +53,15 @@ def solve(asked: SolveRequest) -> SolveAnswer:
             break
         count += 1
     if same and not count:
-        raise UsageError("The puzzle's program gives nothing on any input.", hint="Add an `input`.")
+        raise UsageError(
+            "The puzzle's program returns no result on any input.", hint="Add an `input`."
+        )
     value = measured(file.measure, attempt)
     return {
         "ok": True,
         "value": value,
         "same": same,
-        "because": because or f"It gives the same on all {count} inputs that were tried.",
+        "because": because or f"It returns the same results on all {count} inputs that were tried.",
         "solved": same and value <= file.goal,
     }
 
@@ -71,7 +73,7 @@ def _other_arguments(given: OfProgram, attempt: OfProgram, entry: str) -> str:
          for param in _arguments(one, entry)]
         for one in (given, attempt)
     )  # fmt: skip
-    return "" if wanted == found else "It takes other arguments than the program of the puzzle."
+    return "" if wanted == found else "It takes other arguments than the puzzle's program."
 
 
 def _sizes(given: OfProgram, own: OfProgram, file: LessonFile) -> dict[str, int]:

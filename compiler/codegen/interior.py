@@ -31,7 +31,7 @@ NEAR = 16
 FAR = 1 << 31
 """Largest constant whose sum with an index stays in i64: no map has so many points."""
 INTERIOR = Rule(
-    "c/interior", "The points inside of a map are worked on without the conditions of its border."
+    "c/interior", "Processes the inner points of a map without the conditions of its border."
 )
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 

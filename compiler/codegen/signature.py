@@ -147,5 +147,8 @@ def check_shapes(
                 raise RuntimeError_(
                     f"Input {k + 1} has size {size} in dimension {axis + 1},"
                     f" but its type says {expected} ({poly_text(poly)})",
-                    hint="Arrays that share a size in the entry point's type must agree on it.",
+                    hint=(
+                        "Arrays that share a size in the entry point's type must have the "
+                        "same size."
+                    ),
                 )

@@ -102,7 +102,7 @@ class Session:
             case ":backend" if rest.strip() in api.RUNNERS:
                 self.backend = rest.strip()
             case ":backend":
-                raise UsageError(f"The back ends are {', '.join(api.RUNNERS)}.")
+                raise UsageError(f"The backends are {', '.join(api.RUNNERS)}.")
             case ":quit" | ":q":
                 raise EOFError
             case _:

@@ -260,7 +260,7 @@ def _loop(f: Forward, stm: ir.Stm, exp: ir.Loop) -> None:
 @handles(RULES, ir.Call, ir.Apply)
 def _call(f: Forward, stm: ir.Stm, exp: ir.Call | ir.Apply) -> None:
     raise f.refuse(
-        f"`{f.ctx.names.called(exp.fun)}` calls itself, and is derived.",
+        f"`{f.ctx.names.called(exp.fun)}` calls itself, so it cannot be differentiated.",
         "Write it as a `loop`.",
     )
 

@@ -20,7 +20,7 @@ from compiler.ir.walk import all_stms, map_stms, rename
 
 OWN = Rule(
     "ad/own-slopes",
-    "Where a function brings its own reverse mode, that is asked for adjoints.",
+    "Uses the reverse mode that a function defines for itself (`with_vjp`).",
     optional=False,
     equation="vjp (with_vjp f g) x s = g (f x) s",
 )
@@ -93,7 +93,7 @@ def _with_vjp(r: Reverse, stm: ir.Stm, exp: ir.WithVjp) -> Back:
         for own in stms:
             r.learn(own.pat)
             r.stms.append(own)
-        r.ctx.tell("applied", OWN, r.prov, "The function's own reverse mode gives the adjoints.")
+        r.ctx.tell("applied", OWN, r.prov, "The function's own reverse mode computes the adjoints.")
         for arg, adjoint in zip(exp.args, adjoints, strict=True):
             r.give(arg, adjoint)
 

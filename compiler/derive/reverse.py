@@ -324,6 +324,6 @@ def scalar(r: Reverse, stm: ir.Stm, exp: SE) -> Back:
 def refused(r: Reverse, stm: ir.Stm, exp: ir.Call | ir.Apply) -> Back:
     """Refuse a recursive function."""
     raise r.refuse(
-        f"`{r.ctx.names.called(exp.fun)}` calls itself, and is derived.",
+        f"`{r.ctx.names.called(exp.fun)}` calls itself, so it cannot be differentiated.",
         "Write it as a `loop`.",
     )

@@ -77,7 +77,7 @@ def _to_lmad(r: Reverse, exp: ir.Slice, adjoint: Operand) -> None:
     """Add the adjoint of a slice by an LMAD, whose cells may repeat: by a histogram."""
     if len(exp.dims) > 1:
         raise r.refuse(
-            "A slice by an LMAD of an array of several dimensions is derived.",
+            "A slice by an LMAD of an array with several dimensions cannot be differentiated.",
             "Flatten the array first.",
         )
     (dim,) = exp.dims

@@ -42,8 +42,7 @@ from compiler.ir.types import as_operand, prim_type, shape_of, with_dims
 WHOLE = Limit("ad/checkpoints/whole", "bytes of a whole tape", 1 << 24)
 CHECKPOINTS = Rule(
     "ad/checkpoints",
-    "A long loop keeps its parameters once in as many rounds as a segment has, and runs segments "
-    "once more.",
+    "Checkpoints a long loop: stores its parameters once per segment and runs each segment again.",
     equation="n rows of tape ==> 2 * sqrt n rows",
     limits=(WHOLE,),
 )
@@ -323,12 +322,14 @@ def _asked(r: Reverse) -> int:
 def _told(said: bool, depth: int, most: int) -> str:
     if said:
         return (
-            f"The loop is gone over in segments, {depth - 1} deep: its tape and its checkpoints "
-            f"have about n**(1/{depth}) rows each for n rounds."
+            f"The loop is differentiated in nested segments, {depth - 1} levels deep: "
+            f"for n iterations its tape and checkpoints have about n**(1/{depth}) rows "
+            "each."
         )
     return (
-        f"Where a whole tape has more than {most} bytes, the loop keeps its parameters once for "
-        "each of as many segments as the square root of its rounds, and runs segments once more."
+        f"If a full tape would exceed {most} bytes, the loop is divided into as many "
+        "segments as the square root of its iterations. It stores its parameters once "
+        "per segment and runs each segment again."
     )
 
 

@@ -21,7 +21,7 @@ from compiler.ir.types import as_operand, with_dims
 
 ONE_ROW = Rule(
     "ad/one-row",
-    "Where one row of what a `map` gives has an adjoint, the function is derived at that row.",
+    "Differentiates a `map` at one row if only one row of its result has an adjoint.",
     equation="vjp (map f) xs s ==> vjp f xs[i] s[i] at i, where s is 0 elsewhere",
 )
 
@@ -59,7 +59,12 @@ def _only_row(r: Reverse, stm: ir.Stm, exp: ir.Map) -> SE | None:
 
 def _over_row(r: Reverse, stm: ir.Stm, exp: ir.Map, at: SE) -> None:
     """Go back over one row, if it exists."""
-    r.ctx.tell("applied", ONE_ROW, r.prov, "Only one row has an adjoint: it alone is derived.")
+    r.ctx.tell(
+        "applied",
+        ONE_ROW,
+        r.prov,
+        "Only one row has an adjoint, so only that row is differentiated.",
+    )
     fn: ir.Lambda = r.copied(exp.fn)
     rows = [
         ir.Stm((p,), row_at(array, (at,), p.type), r.prov)

@@ -171,8 +171,8 @@ def _one_by_one(
     (one,) = exp.ops
     if r.free_active(one.op.fn):
         raise r.refuse(
-            "The operator of this histogram depends on something that is derived.",
-            "Give that to the operator as a part of the values.",
+            "The operator of this histogram depends on a variable of the derivative.",
+            "Pass that variable to the operator as part of the values.",
         )
     tapes = _forward(r, stm, exp, at, values)
 
@@ -358,7 +358,7 @@ def _push(r: Reverse, stm: ir.Stm, exp: ir.Push) -> Back:
     sums = [single(ir.Operator(fn, exp.values)) for fn in exp.op]
     if sums != ["+"]:
         raise r.refuse(
-            "An accumulator that does not add what is written to it is derived in reverse mode.",
+            "Reverse mode supports only accumulators that add.",
             "Use an accumulator with `+`, a histogram or a scatter.",
         )
 

@@ -45,7 +45,7 @@ from compiler.optimise.dead import remove_dead
 
 FORWARD = Rule(
     "ad/forward",
-    "Forward mode: beside each value runs how it changes.",
+    "Forward mode: computes the tangent of each value next to the value.",
     optional=False,
     equation="jvp f x s = f'(x) * s",
 )
@@ -53,7 +53,7 @@ FORWARD = Rule(
 
 REVERSE = Rule(
     "ad/reverse",
-    "Reverse mode: from the result back to each value, what the result owes to it.",
+    "Reverse mode: computes the adjoint of each value, from the result back to the inputs.",
     optional=False,
     equation="vjp f x s = s * f'(x)",
 )
@@ -208,7 +208,7 @@ class _Deriver:
         kinds = [r.type for r in fun.results]
         slopes = [forward.full(r, k) for r, k in zip(body.results, kinds, strict=True)]
         whole = ir.Body(tuple(forward.stms), (*body.results, *slopes), body.prov)
-        said = f"Forward mode: {len(seeds)} inputs, {len(activity.active)} values that change."
+        said = f"Forward mode: {len(seeds)} inputs, {len(activity.active)} values with tangents."
         self.ctx.tell("applied", FORWARD, prov, said)
         results = tuple(Param(self.ctx.fresh("r"), k) for k in (*kinds, *kinds))
         made = Function(fun.name, (*fun.params, *seeds), results, whole, True, 0, prov)
@@ -242,7 +242,7 @@ def subst_pat(pat: Sequence[Param], names: dict[Name, Name]) -> tuple[Param, ...
 
 DERIVE = Pass(
     "ad",
-    "Makes programs of derivatives.",
+    "Replaces `jvp` and `vjp` by programs that compute the derivatives.",
     derive,
     (FORWARD, REVERSE, OWN, ONE_ROW, CHECKPOINTS, SUM_INSIDE),
 )

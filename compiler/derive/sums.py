@@ -31,7 +31,7 @@ from compiler.ir.walk import count_uses, free, map_stms, rename
 
 SUM_INSIDE = Rule(
     "ad/sum-inside",
-    "A sum over the rows that a map makes goes inside of these rows.",
+    "Moves a sum over the rows of a map into the map.",
     equation="`reduce (map2 +) zeros (map (\\x -> map (f x) ys) xs) ==> "
     "map (\\y -> reduce (+) 0 (map (\\x -> f x y) xs)) ys`",
 )
@@ -82,7 +82,9 @@ class _Sums:
             nest = self.nest(exp, made)
             moved = None
             if nest is not None:
-                said = "Adds up where the rows are made: these are never in memory."
+                said = (
+                    "The sum is computed where the rows are computed, so the rows are never stored."
+                )
                 outcome = Applied(nest, said)
                 moved = self.ctx.commit(SUM_INSIDE, stm.prov, outcome)
             new += [stm] if moved is None else self.moved(moved, stm.pat[0], stm.prov)

@@ -93,8 +93,8 @@ class Writing:
         """Raise `Limitation` for a function without a known derivative."""
         if isinstance(se, ir.Fun) and se.fun in UNKNOWN:
             raise self.refuse(
-                f"The derivative of `{se.fun}` is no function of the language.",
-                "Derive a formula of your own for it, such as a series.",
+                f"The derivative of `{se.fun}` is not a function of the language.",
+                "Compute it by a formula of your own, such as a series, and differentiate that.",
             )
 
     def refuse(self, because: str, hint: str) -> Limitation:

@@ -30,9 +30,9 @@ def as_error(problem: Exception) -> CompileError:
         case CompileError():
             return problem
         case RecursionError():
-            return Limitation(codes.limits.DEPTH, "This nests too deeply.")
+            return Limitation(codes.limits.DEPTH, "The program is nested too deeply.")
         case MemoryError():
-            return RuntimeError_("There is not enough memory for this.")
+            return RuntimeError_("There is not enough memory for this program.")
     return CompilerBug(
         f"{type(problem).__name__}: {problem}",
         hint="This is a defect of Stridescope, not of the program.",

@@ -209,7 +209,7 @@ def _check_thresholds(work: Compilation) -> None:
     least, most = int_range("i64")
     for name, value in work.options.thresholds:
         if not least <= value <= most:
-            raise UsageError(f"`{name}` is an i64, into which {value} does not fit.")
+            raise UsageError(f"`{name}` is an i64, and {value} is out of its range.")
         if name not in known:
             listed = f"It has {', '.join(known)}." if known else "It has no code versions."
             raise UsageError(
@@ -302,7 +302,7 @@ def run(asked: runs.RunRequest) -> runs.RunAnswer:
     if asked.input is None and asked.sizes is not None:
         check_present(asked.backend)
     if asked.runs > MOST_RUNS:
-        raise UsageError(f"`runs` is a number of runs, 1 to {MOST_RUNS}.")
+        raise UsageError(f"`runs` must be a number from 1 to {MOST_RUNS}.")
     check_deadline(asked.deadline)
     deadline = Deadline.of(asked.deadline)
     args = deadline.within(partial(input_values, asked), INPUTS, FEWER)
@@ -360,7 +360,7 @@ def check_present(backend: str) -> None:
     """
     chosen = BACK_ENDS.get(backend)
     if chosen and not chosen.stand_in and (because := chosen.missing()):
-        raise UsageError(because, hint="Choose another back end, such as `c`.")
+        raise UsageError(because, hint="Choose another backend, such as `c`.")
 
 
 def run_values(
@@ -379,7 +379,7 @@ def run_values(
     """
     if backend not in RUNNERS:
         known = ", ".join(RUNNERS)
-        raise UsageError(f"There is no back end `{backend}`.", hint=f"The back ends are {known}.")
+        raise UsageError(f"There is no backend `{backend}`.", hint=f"The backends are {known}.")
     check_deadline(deadline.seconds if isinstance(deadline, Deadline) else deadline)
     if stage and backend != "ref":
         raise UsageError("Only the reference interpreter (`ref`) runs a stage by name.")
@@ -394,7 +394,7 @@ def run_values(
     run = None if chosen is None else chosen.sanitized if sanitized else chosen.run
     if sanitized and run is None:
         able = " and ".join(f"`{name}`" for name, one in BACK_ENDS.items() if one.sanitized)
-        raise UsageError(f"Only the back end {able} runs under sanitisers.")
+        raise UsageError(f"Only the backend {able} runs under sanitisers.")
     with telling_calls(work, backend):
         if chosen is None or run is None:
             return _run_reference(work, entry, args, stage or "soa", deadline)
@@ -550,7 +550,8 @@ def generate(asked: runs.GenerateRequest) -> runs.GenerateAnswer:
     text = "\n".join(show_values(outside(asked, asked.entry).params, made.values))
     if longest is not None and len(text) > longest:
         raise UsageError(
-            f"The inputs would have {len(text)} characters; at most {longest} are given as text.",
+            f"The inputs would have {len(text)} characters, but at most {longest} are "
+            "returned as text.",
             hint=random_values.FEWER,
         )
     return {"ok": True, "input": text, "sizes": made.sizes}

@@ -91,9 +91,11 @@ def read_source(path: str | Path) -> str:
     except OSError as error:
         raise UsageError(f"Cannot read `{path}`: {error.strerror}.") from None
     except ValueError as error:  # a zero byte
-        raise UsageError(f"This is no path: {error}.") from None
+        raise UsageError(f"This is not a path: {error}.") from None
     if len(data) > LONGEST_PROGRAM:
-        raise UsageError(f"`{path}` is longer than {LONGEST_PROGRAM} bytes: that is no program.")
+        raise UsageError(
+            f"`{path}` is longer than {LONGEST_PROGRAM} bytes, the limit for a program."
+        )
     return decode_source(data)
 
 

@@ -55,12 +55,14 @@ def read(text: str, stage: str, kind: str, made: Any) -> Any:
         if twice:
             raise EditedText(
                 f"The text of `{stage}` defines `{twice[0]}` twice.",
-                hint="Every definition has a name of its own: passes move statements by names.",
+                hint=(
+                    "Give every definition a different name: passes refer to statements by name."
+                ),
             )
     if signatures(found) != signatures(made):
         raise EditedText(
-            f"The entry points of the text of `{stage}` are not those of the program.",
-            hint="Their names, and the types of what they take and give, stay as they were.",
+            f"The entry points of the text of `{stage}` differ from those of the program.",
+            hint="Keep their names, and the types of their parameters and results.",
         )
     return _placed(found, made) if isinstance(found, ir.Prog) else found
 
@@ -73,13 +75,13 @@ def last_tag(text: str) -> int:
 def unread(stage: str, error: Exception) -> EditedText:
     """Make the error for a text that parses but fails the checks of its stage."""
     said = error.message if isinstance(error, CompileError) else f"{type(error).__name__}: {error}"
-    return EditedText(f"The text of `{stage}` is no program of that stage: {said}")
+    return EditedText(f"The text of `{stage}` is not a program of that stage: {said}")
 
 
 def unsound(stage: str, rule: str, error: CompilerBug) -> Remark:
     """Make the remark for a text in which arrays do not keep their values."""
-    because = f"The text of `{stage}`, as it is written, is unsound: {error.message}."
-    hint = "It is compiled all the same: run it, and ask which stages agree."
+    because = f"The edited text of `{stage}` is unsound: {error.message}."
+    hint = "It is compiled anyway: run it, and check which stages agree."
     return Remark("missed", rule, (), because, hint, stage=stage)
 
 
@@ -87,16 +89,19 @@ def stuck(written: str, stage: str, error: Exception) -> EditedText:
     """Make the error for a text that a later stage rejects."""
     said = error.message if isinstance(error, CompileError) else f"{type(error).__name__}: {error}"
     return EditedText(
-        f"Nothing can be made of the text of `{written}` in stage `{stage}`: {said}",
-        hint="It passes the checks of its stage, but promises more than these check.",
+        f"Stage `{stage}` cannot compile the text of `{written}`: {said}",
+        hint=(
+            "The text passes the checks of its stage, but relies on properties that these "
+            "do not check."
+        ),
     )
 
 
 def cannot(stage: str) -> UsageError:
     """Make the error for a stage whose text is not read back."""
     return UsageError(
-        f"The text of `{stage}` is not read back.",
-        hint="Edit the source for the first stages, and `imp` or `kernels` for texts of targets.",
+        f"The text of `{stage}` cannot be edited.",
+        hint="Edit the source for the first stages, and `imp` or `kernels` for target code.",
     )
 
 
@@ -106,7 +111,7 @@ def interpreted(written: Mapping[str, str]) -> str:
     Raises UsageError for kernels, which it cannot run.
     """
     if "kernels" in written:
-        raise UsageError("The reference interpreter runs no text of `kernels`.")
+        raise UsageError("The reference interpreter cannot run a text of `kernels`.")
     return "imp" if written else ""
 
 
@@ -114,7 +119,7 @@ def unchecked(written: Mapping[str, str]) -> str:
     """Make the note on results of compiled code that comes from an edited text."""
     stages = " and ".join(f"`{stage}`" for stage in written)
     return (
-        f"The text of {stages} was written by hand: nothing stops it where it goes outside of a "
+        f"The text of {stages} was written by hand, so nothing stops accesses outside a "
         "block. The interpreter (`--backend ref`) and `--sanitize` do."
     )
 

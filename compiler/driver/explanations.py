@@ -156,8 +156,8 @@ def _unended(seen: Observation, seconds: float, text: Text) -> str:
         return ""
     for late in (one for one in seen.problems if one.says == LATE):
         where = f" in line {late.line}, `{text[late.line - 1].text.strip()}`," if late.line else ""
-        until = f"The run was ended after {seconds:g} s{where} and is counted up to there"
-        return f"{until}: try smaller sizes, or a later deadline."
+        until = f"The run was stopped after {seconds:g} s{where}; everything up to then is counted"
+        return f"{until}: try smaller sizes, or a longer deadline."
     return "A problem ended the run."
 
 

@@ -64,11 +64,11 @@ def _evaluated(asked: runs.EvalRequest) -> runs.EvalAnswer:
         entry = None
     if entry is None or entry.param_names:
         definition = _typed(replace(run, options={**run.options, "entry": ""})).defs[-1]
-        why = "there is a function in it"
+        why = "it contains a function"
         if definition.params:
             why = "it is a function"
         elif definition.type_params:
-            why = "nothing says which type it has"
+            why = "its type is ambiguous"
         return _without_value(_type_of(definition), f"It has no value to show: {why}.")
     types = entry.result_types
     shown = types[0] if len(types) == 1 else f"({', '.join(types)})"
@@ -78,7 +78,7 @@ def _evaluated(asked: runs.EvalRequest) -> runs.EvalAnswer:
 def _of_flatpack(asked: runs.EvalRequest) -> runs.EvalAnswer:
     found = flatpack.over(asked.source, asked.expression)
     if found.meaning is None:
-        return _without_value(found.type, "It has no value to show: it is no array.")
+        return _without_value(found.type, "It has no value to show: it is not an array.")
     if files := dict.fromkeys(f"`{one.file}`" for one in found.meaning.sources):
         needs = ", ".join(files)
         return _without_value(found.type, f"It has no value to show: it needs the data {needs}.")

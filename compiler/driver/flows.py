@@ -20,7 +20,8 @@ def flowing(asked: flows.FlowRequest) -> flows.FlowAnswer:
     if stage.kind != "ir":
         known = ", ".join(api.VALUE_STAGES)
         raise UsageError(
-            f"The stage `{stage.id}` has no statements to stop at.", hint=f"These have: {known}."
+            f"The stage `{stage.id}` has no statements to step through.",
+            hint=f"These have: {known}.",
         )
     args = api.input_values(asked)
     work = api.compilation(asked)

@@ -98,8 +98,10 @@ def _inserted(
         "line": insertion.line,
         "col": insertion.col,
         "text": text,
-        "says": f"With this in front of `{rest.split()[0]}` in line {insertion.line} it is proved, "
-        "and nothing is copied:",
+        "says": (
+            f"Insert this before `{rest.split()[0]}` in line {insertion.line}; then it is "
+            "proved and nothing is copied:"
+        ),
         "refused": Counter(
             (rule, spans[0][0], _file(spans[0])) for rule, spans in refused if spans
         ),

@@ -181,7 +181,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "ast",
         "Syntax",
-        "The program as it was written, as a tree.",
+        "The program as a syntax tree.",
         "syntax",
         show_ast.show,
         (
@@ -195,15 +195,15 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "typed",
         "Types",
-        "Every expression with its type, sizes and uniqueness; inferred types filled in.",
+        "Every expression with its type, sizes and uniqueness; inferred types are filled in.",
         "typed",
         show_typed.show,
-        (Pass("check", "Finds types, sizes and what is consumed.", check),),
+        (Pass("check", "Infers types and sizes, and checks which arrays are consumed.", check),),
     ),
     Stage(
         "mono",
         "Monomorphic",
-        "One version of each function per type; no function is a value any more.",
+        "One version of each function per type; functions are no longer values.",
         "typed",
         show_typed.show,
         (Pass("monomorphise", "Makes a version of each function per type.", monomorphise),),
@@ -211,7 +211,8 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "soa",
         "Structure of arrays",
-        "The core language: tuples and records are gone, an array of tuples is several arrays.",
+        "The core language: tuples and records are separate values, and an array of "
+        "tuples is several arrays.",
         "ir",
         printer.show,
         (SOA,),
@@ -220,8 +221,8 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "ad",
         "Derived",
-        "Derivatives as programs: beside each value how it changes, or from the results back what "
-        "they owe to it.",
+        "Derivatives as programs: forward mode computes tangents next to values, "
+        "reverse mode adjoints from the results back.",
         "ir",
         printer.show,
         (_LOOPS, DERIVE),
@@ -230,8 +231,8 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "simplified",
         "Simplified",
-        "Functions inlined, constants folded, common expressions shared, loops freed of what "
-        "does not change.",
+        "Functions are inlined, constants folded, common expressions shared, and "
+        "invariants moved out of loops.",
         "ir",
         printer.show,
         (RECURSION, INLINE, SIMPLIFY),
@@ -240,7 +241,8 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "fused",
         "Fused",
-        "Producers joined with their consumers, neighbours over the same arrays with each other.",
+        "Producers are fused with their consumers, and operators that read the same "
+        "arrays with each other.",
         "ir",
         printer.show,
         (FUSE, _TIDY),
@@ -249,7 +251,8 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "flat",
         "Flattened",
-        "Nested parallelism as kernels; where there is a choice, versions under thresholds.",
+        "Nested parallelism as kernels; if there is a choice, several versions are "
+        "selected by thresholds.",
         "ir",
         printer.show,
         (FLATTEN, WIDEN, _TIDY),
@@ -259,7 +262,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "funmem",
         "FUNMEM",
-        "Memory: every array lives in a block, and an LMAD says where each element lies.",
+        "Memory: every array lies in a block, and an LMAD says where each element is.",
         "ir",
         printer.show,
         (LOOK_INSIDE, ALLOCATE),
@@ -269,7 +272,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "shortcircuit",
         "Short-circuited",
-        "Arrays are built where they end up, where that is proved to be safe.",
+        "Arrays are built directly in their destination, if that is proved to be safe.",
         "ir",
         printer.show,
         (SHORT_CIRCUIT,),
@@ -279,8 +282,8 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "expanded",
         "Expanded",
-        "What threads need for themselves is one block, allocated before; on the CPU a thread "
-        "makes what only it knows the size of.",
+        "The private memory of all threads is one block, allocated before the kernel; "
+        "on a CPU a thread allocates memory whose size only it knows.",
         "ir",
         printer.show,
         (EXPAND, COALESCE),
@@ -290,7 +293,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "merged",
         "Merged",
-        "Blocks that are never needed at the same time are one block.",
+        "Memory blocks that are never live at the same time are merged.",
         "ir",
         printer.show,
         (MERGE,),
@@ -300,18 +303,18 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "imp",
         "IMP",
-        "Imperative: statements of the host, and kernels over flat blocks.",
+        "Imperative code: statements of the host, and kernels over flat memory blocks.",
         "imp",
         show_imp,
-        (Pass("imp", "Makes statements over flat blocks.", to_imp),),
+        (Pass("imp", "Lowers to statements over flat memory blocks.", to_imp),),
         target=CHOSEN,
     ),
     *_texts(blocks=False),
     Stage(
         "kernels",
         "Kernels",
-        "What the host launches and what each thread runs: barriers, shared memory, atomic "
-        "operations. For machines whose threads work in blocks.",
+        "The launches of the host and the code of each thread: barriers, shared "
+        "memory, atomic operations. For machines whose threads work in blocks.",
         "kernels",
         show_kernels,
         (KERNELS,),
@@ -483,8 +486,8 @@ class Compilation:
         self.result(name)
         if self._written(name) is not None:
             raise UsageError(
-                f"The text of `{name}` was written by hand: no pass tells of it.",
-                hint="Take it back, or ask about the stages before it.",
+                f"The text of `{name}` was written by hand, so no pass reports anything about it.",
+                hint="Undo the edit, or choose a stage before it.",
             )
         records = self._ctx[_target(stage, self.options.target)].records
         return records[of or stage.passes[-1].id]

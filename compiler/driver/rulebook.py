@@ -183,7 +183,10 @@ def told(answer: RuleAnswer) -> str:
 def _told(one: Shown) -> list[str]:
     lines = ["", "A program:", "", *_indented(one["source"])]
     if one["limits"]:
-        lines += ["", "Run with lower limits, as only large programs come to the usual ones."]
+        lines += [
+            "",
+            "Compiled with lower limits, because only large programs reach the usual ones.",
+        ]
         for x in one["limits"]:
             lines.append(f"  --limit {x['id']}={x['here']}   {x['counts']}, usually {x['usual']:,}")
     for title, version, sign in (("Before", one["before"], "-"), ("After", one["after"], "+")):

@@ -46,12 +46,12 @@ def costs(asked: CostsRequest) -> CostsAnswer:
             accesses += answer["accesses"]
             foretold += _times(name, answer)
         except TooMuch:
-            unknown.append(f"What `{name}` costs on a GPU takes long to count: *Warps* tells it.")
+            unknown.append(f"Counting the cost of `{name}` on a GPU takes long: see *Warps*.")
         except CompileError as error:
-            unknown.append(f"What `{name}` costs on a GPU is not known: {error.message}")
+            unknown.append(f"The cost of `{name}` on a GPU is unknown: {error.message}")
     if left := entries[MOST_ENTRIES:]:
         names = ", ".join(f"`{name}`" for name in left)
-        unknown.append(f"What these cost on a GPU is not told here: {names}.")
+        unknown.append(f"The cost on a GPU is not shown here for {names}.")
     told = Gathered(
         attempts,
         accesses,
@@ -102,6 +102,4 @@ def _possible(work: Compilation, sizes: Mapping[str, int]) -> PossibleValues:
 def _switched_off(asked: CostsRequest) -> list[str]:
     """Name the facts that are unknown because a pass is switched off."""
     off = sorted({"shortcircuit"} & set(asked.options.get("disable", ())))
-    return [
-        f"Which copies could be avoided is not known: `{name}` is switched off." for name in off
-    ]
+    return [f"Avoidable copies are unknown, because `{name}` is switched off." for name in off]

@@ -88,13 +88,13 @@ class _File:
         now = os.fstat(self.fd)
         if now.st_size < self.seen.st_size:
             raise InputError(
-                f"`{self.name}` was cut while it was read: from {self.seen.st_size} bytes to "
-                f"{now.st_size}."
+                f"`{self.name}` was truncated while it was read: from "
+                f"{self.seen.st_size} bytes to {now.st_size}."
             )
         if _stamp(now) != _stamp(self.seen):
             raise InputError(
                 f"`{self.name}` was changed while it was read.",
-                hint="The result would be that of no file: run the program again.",
+                hint="Run the program again: the result would mix old and new contents.",
             )
 
 
@@ -142,7 +142,7 @@ def run(
 
 def refusal(why: NoWindow) -> TypeError_:
     """Make the error for a program that cannot be streamed."""
-    hint = why.hint or "Give the data as an input instead, where it fits into memory."
+    hint = why.hint or "If the data fits into memory, pass it as an input instead."
     return TypeError_(codes.flatpack.WINDOW, why.because, why.span, hint)
 
 
@@ -152,7 +152,7 @@ def _opened(
     """Open the files, by the names of their sources."""
     names = {one.file or one.name: one for one in meaning.sources}
     if len(data) > MOST_DATA:
-        raise UsageError(f"At most {MOST_DATA} files can be read by a program.")
+        raise UsageError(f"A program can read at most {MOST_DATA} files.")
     found: dict[str, _File] = {}
     for name, path in data.items():
         if name not in names:
@@ -167,7 +167,7 @@ def _opened(
         opened.callback(os.close, fd)
         seen = os.fstat(fd)
         if not stat.S_ISREG(seen.st_mode):
-            raise InputError(f"`{path}` is no file with data: it must be a plain one.")
+            raise InputError(f"`{path}` is not a regular file.")
         with contextlib.suppress(OSError, AttributeError):
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_SEQUENTIAL)
         file = _File(name, path, fd, seen)
@@ -184,13 +184,13 @@ def _read_head(file: _File, element: Prim) -> None:
         file.begins = text.tell()
     if dtype != DTYPE[element]:
         raise InputError(
-            f"`{file.name}` has elements of type {dtype}, and the program computes with {element}.",
+            f"`{file.name}` has elements of type {dtype}, but the program computes with {element}.",
             hint=_way_out(dtype),
         )
     if by_columns and len(shape) > 1:
         raise InputError(
             f"`{file.name}` lies in memory column by column.",
-            hint="Store it row by row, or declare its dimensions the other way round.",
+            hint="Store it row by row, or declare its dimensions in reverse order.",
         )
     file.shape = tuple(shape)
 
@@ -198,7 +198,7 @@ def _read_head(file: _File, element: Prim) -> None:
 def _way_out(dtype: np.dtype[Any]) -> str:
     """Suggest a fix for elements of another type."""
     if not dtype.isnative:
-        return "Its bytes are in the order of another machine: store it in this one's."
+        return "Its byte order is that of another machine: store it in this machine's byte order."
     found = next((prim for prim in NUMBERS if DTYPE[prim] == dtype), None)
     return f"Write `type {found}` in the first line of the program." if found else ""
 
@@ -220,7 +220,8 @@ def _given(
         names = ", ".join([*meaning.ints, *(one.name for one in others)])
         wanted = f"({names})" if names else ""
         raise InputError(
-            f"The program takes {len(prims)} values {wanted} beside its files, not {len(found)}."
+            f"The program takes {len(prims)} values {wanted} in addition to its files, "
+            f"not {len(found)}."
         )
     for name, prim, value in zip(
         [*meaning.ints, *(one.name for one in others)], prims, found, strict=True
@@ -244,7 +245,7 @@ def _bind(one: t.Source, shape: tuple[int, ...], sizes: dict[str, int]) -> None:
         wanted, found = (
             f"{rank} dimension{'s' * (rank != 1)}" for rank in (len(one.shape), len(shape))
         )
-        raise InputError(f"`{one.name}` has {wanted} in the program, and {found} here.")
+        raise InputError(f"`{one.name}` has {wanted} in the program, but {found} here.")
     for size, count in zip(one.shape, shape, strict=True):
         name = size.as_name
         expected = size.constant if name is None else sizes.setdefault(name, count)
@@ -270,12 +271,13 @@ def _from_file(file: _File, one: t.Source, meaning: Meaning, sizes: dict[str, in
     if len(named) > 1:
         shape = " Of ".join(map(str, one.shape))
         raise InputError(
-            f"The length of `{file.name}` does not tell {' and '.join(unknown)} of {shape}.",
+            f"The length of `{file.name}` does not determine {' and '.join(unknown)} of {shape}.",
             hint="Write numbers into the program, or give the data as an `.npy` file.",
         )
     if not row or file.bytes % row:
         raise InputError(
-            f"`{file.name}` has {file.bytes} bytes, which are no whole rows of {row} bytes.",
+            f"`{file.name}` has {file.bytes} bytes, which is not a multiple of a row of "
+            f"{row} bytes.",
             hint="It is shorter than it was, or has elements of another type.",
         )
     sizes[unknown[0]] = file.bytes // row

@@ -62,12 +62,12 @@ def check_asked(names: Iterable[str]) -> None:
             continue
         if name in IDS:
             raise UsageError(
-                f"`{name}` is done without being asked for.",
-                hint=f"Only these are asked for: {', '.join(ASKED)}.",
+                f"`{name}` is on by default.",
+                hint=f"You can enable {', '.join(ASKED)}.",
             )
         raise UsageError(
-            f"There is no rule `{name}` that could be asked for.",
-            hint=f"{did_you_mean(name, ASKED)} There are {', '.join(ASKED)}.".strip(),
+            f"There is no opt-in rule `{name}`.",
+            hint=f"{did_you_mean(name, ASKED)} The opt-in rules are {', '.join(ASKED)}.".strip(),
         )
 
 
@@ -130,10 +130,10 @@ def listing() -> list[programs.Pass]:
 def help_text() -> str:
     """Format all switches and limits for the command line's help."""
     width = max(map(len, (*RULES, *LIMITS))) + 2
-    lines = ["what can be switched off with --disable, a pass or a single rule:"]
+    lines = ["passes and rules that --disable switches off:"]
     for p in PASSES:
         lines.append(f"  {p.id:{width + 2}}{p.does}")
         lines += [f"    {rule.id:{width}}{rule.does}" for rule in p.switches]
-    lines += ["", "limits of rules, which --limit lowers, with what they count and usually are:"]
+    lines += ["", "limits of rules that --limit lowers, with their meaning and default:"]
     lines += [f"  {one.id:{width + 2}}{one.counts}: {one.usual}" for one in LIMITS.values()]
     return "\n".join(lines)

@@ -72,7 +72,8 @@ BACK_ENDS: tuple[BackEnd, ...] = (
             Listing(
                 "asm",
                 "Assembly",
-                "What the C compiler makes of the C text for this machine, by its lines.",
+                "The machine code that the C compiler generates from the C code on "
+                "this machine, by lines of C.",
                 later(_LISTINGS, "assembly"),
             ),
         ),
@@ -87,7 +88,7 @@ BACK_ENDS: tuple[BackEnd, ...] = (
             Listing(
                 "ptx",
                 "PTX",
-                "What NVRTC makes of the kernels for any GPU, by the lines of the CUDA text.",
+                "The PTX that NVRTC generates from the kernels, by lines of CUDA.",
                 later(_LISTINGS, "ptx"),
             ),
             Listing(

@@ -46,7 +46,7 @@ def values_in(path: Path) -> dict[str, int]:
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        said = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        said = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise UsageError(f"Cannot read `{path}`: {said}.") from None
     found: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
@@ -59,7 +59,7 @@ def values_in(path: Path) -> dict[str, int]:
             found[match[1]] = int(match[2])
             if not _LEAST <= found[match[1]] <= _MOST:
                 raise InputError(
-                    f"Line {number} of `{path}`: {match[2][:60]} does not fit into an i64, which "
-                    "every tuning parameter is."
+                    f"Line {number} of `{path}`: {match[2][:60]} does not fit into an "
+                    "i64, the type of every tuning parameter."
                 )
     return found

@@ -91,25 +91,27 @@ def _request(line: bytes) -> Json:
     try:
         request = read_json(line.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise UsageError(f"This is no request: byte {error.start} is not UTF-8 text.") from None
+        raise UsageError(
+            f"The request is malformed: byte {error.start} is not UTF-8 text."
+        ) from None
     except UsageError as error:
-        raise UsageError(f"This is no request: {error.message}") from None
+        raise UsageError(f"The request is malformed: {error.message}") from None
     if not isinstance(request, dict):
-        raise UsageError("This is no request: a request is a JSON object.")
+        raise UsageError("The request is malformed: a request must be a JSON object.")
     return request
 
 
 def _id(request: Json) -> object:
     number = request.get("id")
     if number is not None and not isinstance(number, str | int | float):
-        raise UsageError("`id` is text or a number.")
+        raise UsageError("`id` must be a string or a number.")
     return number
 
 
 def _is_packed(request: Json) -> bool:
     packed = request.pop("packed", None)
     if not isinstance(packed, bool | None):
-        raise UsageError("`packed` is true or false.")
+        raise UsageError("`packed` must be true or false.")
     return packed is True
 
 
@@ -147,7 +149,7 @@ def _check_text(data: object) -> None:
         json.dumps(data, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise UsageError(
-            "The request holds half of a surrogate pair, which is no character."
+            "The request contains half of a surrogate pair, which is not a character."
         ) from None
 
 
@@ -156,10 +158,10 @@ def _source(given: Json) -> str:
     if given.get("path") is not None:
         path = given.pop("path")
         if not isinstance(path, str):
-            raise UsageError("`path` is a string.")
+            raise UsageError("`path` must be a string.")
         _check_text(path)
         if not os.path.isfile(path) and os.path.exists(path):
-            raise UsageError(f"Cannot read `{path}`: it is no file.")
+            raise UsageError(f"Cannot read `{path}`: it is not a file.")
         program = read_program(path)
         given["files"], given["main"] = program.files, program.main
         return program.source
@@ -167,13 +169,13 @@ def _source(given: Json) -> str:
     if source is None:
         raise UsageError("The request lacks `source`.")
     if not isinstance(source, str):
-        raise UsageError("`source` is a string.")
+        raise UsageError("`source` must be a string.")
     try:
         source.encode()
     except UnicodeEncodeError as error:
         span = span_at(source, error.start)
         raise SyntaxError_(
-            codes.syntax.NOT_TEXT, "Half of a surrogate pair is no character.", span
+            codes.syntax.NOT_TEXT, "Half of a surrogate pair is not a character.", span
         ) from None
     return source
 
@@ -186,7 +188,7 @@ def _batch(asked: programs.BatchRequest, tell: Tell | None) -> programs.BatchAns
     for number, one in enumerate(asked.requests):
         operation = OPERATIONS.get(str(one.get("op")))
         if operation is not None and not operation.batched:
-            raise UsageError(f"`{operation.id}` is asked for alone.")
+            raise UsageError(f"`{operation.id}` cannot be part of a batch.")
 
         before: Json = {}
 

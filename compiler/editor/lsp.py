@@ -352,7 +352,7 @@ async def prepare_rename(ls: EditorServer, params: lsp.PrepareRenameParams) -> l
     def ask(path: str) -> lsp.Range:
         use = places.use_at(ls.project, path, ls.at(path, params.position))
         if use is None:
-            raise UsageError("There is no name here that is declared somewhere.")
+            raise UsageError("There is no declared name here.")
         places.can_rename(use.symbol)
         return ls.range(path, use.start, use.end)
 

@@ -118,7 +118,7 @@ def can_rename(symbol: Symbol) -> None:
     if not symbol.span.line or symbol.span.in_prelude:
         raise UsageError(f"`{symbol.name}` is part of the language's library.")
     if not _NAME.fullmatch(symbol.name):
-        raise UsageError(f"`{symbol.name}` is an operator: how it binds hangs on its name.")
+        raise UsageError(f"`{symbol.name}` is an operator, whose name determines its precedence.")
 
 
 def rename(project: Project, path: str, at: int, new: str) -> list[Edit]:
@@ -129,10 +129,12 @@ def rename(project: Project, path: str, at: int, new: str) -> list[Edit]:
     """
     use = use_at(project, path, at)
     if use is None:
-        raise UsageError("There is no name here that is declared somewhere.")
+        raise UsageError("There is no declared name here.")
     can_rename(use.symbol)
     if not _NAME.fullmatch(new) or new == "_":
-        raise UsageError(f"`{new}` is no name.", hint="Names have letters, digits, `_` and `'`.")
+        raise UsageError(
+            f"`{new}` is not a valid name.", hint="Names have letters, digits, `_` and `'`."
+        )
     if new in project.words(path):
         raise UsageError(f"`{new}` is a word of the language.")
     old = use.symbol.name
@@ -147,7 +149,7 @@ def rename(project: Project, path: str, at: int, new: str) -> list[Edit]:
     after = project
     for file in sorted({edit.path for edit in edits}):
         if not project.is_whole(file):
-            raise UsageError(f"There are errors of syntax in {_called(file)}: mend them first.")
+            raise UsageError(f"{_called(file)} has syntax errors: fix them first.")
         after = after.with_text(file, changed(project.files[file], edits, file))
     _same_meaning(project, after, edits, new)
     for root in sorted({project.root(edit.path) for edit in edits}):
@@ -163,9 +165,11 @@ def _can_change(project: Project, symbol: Symbol, new: str) -> None:
     for path, start in found.unknown:
         line, _ = place(project.files[path], start)
         raise UsageError(
-            f"Nobody knows whether `{symbol.name}` in line {line} of {_called(path)} is the same"
-            f" {symbol.kind}.",
-            hint="Mend the errors of the program; what no entry point can reach has no types.",
+            f"It is unknown if `{symbol.name}` in line {line} of {_called(path)} is the "
+            f"same {symbol.kind}.",
+            hint=(
+                "Fix the errors of the program; code that no entry point can reach has no types."
+            ),
         )
 
 
@@ -194,9 +198,9 @@ def _same_meaning(before: Project, after: Project, edits: list[Edit], new: str) 
             if was.get(at) != now.get(at):
                 line, _ = place(after.files[path], at)
                 raise UsageError(
-                    f"With the name `{new}`, line {line} of {_called(path)} would say another "
-                    "thing than now.",
-                    hint="Choose a name that nothing has there.",
+                    f"With the name `{new}`, the meaning of line {line} of "
+                    f"{_called(path)} would change.",
+                    hint="Choose a name that is not used there.",
                 )
 
 

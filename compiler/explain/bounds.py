@@ -33,8 +33,8 @@ from compiler.lower.arrays import OUT_OF_BOUNDS
 from compiler.protocol.kinds import Json
 from compiler.protocol.proofs import Access, AccessKind, AccessState, Claim
 
-_CHECKED = "Safety check required: whether this lies inside is found out when the program runs."
-_LEARN = "`stridescope bounds` and the page's details say what is not proved."
+_CHECKED = "Safety check required: the program checks this access when it runs."
+_LEARN = "`stridescope bounds` and the details in the page say what is not proved."
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,25 +176,25 @@ def _state(fates: Sequence[Fate], left: Sequence[_Left]) -> tuple[AccessState, s
     if left:
         outside = "outside" in hows
         if outside and not any(check.around for check in left):
-            return "hoisted", "Checked once, before the loop or parallel operation around it."
+            return "hoisted", "Checked once, before the enclosing loop or parallel operation."
         if outside:
-            return "kept", "Checked outside of an inner loop, but within another one."
+            return "kept", "Checked outside an inner loop, but inside an outer one."
         if any(fate.why for fate in fates):
             return "kept", "Partly proved; the rest is checked when the program runs."
         return "kept", "Checked when the program runs."
     if not fates:
-        return "unused", "Nothing uses it: no program is made of it."
+        return "unused", "Not compiled: nothing uses it."
     if "unsafe" in hows:
         return "dropped", "Neither proved nor checked: #[unsafe]."
     if any(fate.why for fate in fates):
-        return "dropped", "Check removed: proved to lie inside."
+        return "dropped", "Check removed: proved in bounds."
     if "joined" in hows:
-        return "dropped", "Covered by the access around it, which is checked or proved."
+        return "dropped", "Covered by the enclosing access, which is checked or proved."
     if "repeated" in hows:
         return "dropped", "Check removed: an earlier check covers it."
     if hows == {"dropped"}:
-        return "dropped", "Check removed: inside whatever the sizes are."
-    return "dropped", "What it is in never runs, or is not needed."
+        return "dropped", "Check removed: in bounds for all sizes."
+    return "dropped", "The code around it never runs, or its result is not needed."
 
 
 # --- what was proved, in words ---------------------------------------------------------------
@@ -289,13 +289,13 @@ def _fact(source: Source, spell: Spelling) -> str:
         case "size":
             return f"{about[0]} is the size of an array"
         case "input":
-            return f"an array of {about[0]} elements, or rows, is handed in"
+            return f"an input array has {about[0]} elements or rows"
         case "block":
             return f"{about[0]} elements are in memory"
         case "index":
             return f"{spell.number(about[0])} runs from 0 to {spell.poly(source.about[1] - 1)}"
         case "runs":
-            return f"this runs only where {about[0]} >= 1"
+            return f"this code runs only if {about[0]} >= 1"
         case "condition":
             if source.text:
                 cond, truth = source.text

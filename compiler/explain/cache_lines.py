@@ -137,7 +137,7 @@ def _access(
         "size": cell.size,
         "index": loop.index,
         "simd": loop.simd,
-        "says": "which cells the next iterations touch is not known from the text",
+        "says": "the cells of the next iterations cannot be determined statically",
         "touched": [],
     }
     poly = _poly(cell.index, scopes)
@@ -172,10 +172,10 @@ def touched_lines(one: protocol.LoopAccess) -> int:
 def _vector(step: Poly) -> str:
     """Describe how vector code could access such cells."""
     if step == Poly.const(0):
-        return "; all lanes of a vector would have the same cell"
+        return "; all lanes of a vector would access the same cell"
     if step.constant in (1, -1):
         reverse = "" if step.constant == 1 else ", in reverse"
-        return f"; a vector's lanes lie together{reverse}"
+        return f"; a vector's lanes are contiguous{reverse}"
     return "; a vector's lanes would be gathered one by one"
 
 

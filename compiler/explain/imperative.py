@@ -48,7 +48,9 @@ def dataflow(prog: imp.ImpProg, called: Called = base_of, kernel: str = "") -> l
             if _name(stm) == kernel:
                 body.where = f"`{_label(stm, called)}`"
                 return [_function(fun.name, _Bodies(called, False), body, stm.prov or fun.prov)]
-    raise UsageError(f"There is no kernel `{kernel}`.", hint="The graph of the stage names them.")
+    raise UsageError(
+        f"There is no kernel `{kernel}`.", hint="The graph of the stage lists the kernels."
+    )
 
 
 def _function(name: str, into: _Bodies, graph: Reaching, prov: Prov) -> FlowFunction:

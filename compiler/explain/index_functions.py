@@ -48,7 +48,7 @@ Function = Chain[Poly] | Composition[Poly] | Lmad[Poly]
 Forms = dict[Generation, Function]
 _ZERO, _ONE = Poly.const(0), Poly.const(1)
 _READ = "computed where they are read, and never in memory"
-_ANEW = "What it is a view of is fused away: a kernel writes these elements only, here."
+_ANEW = "The array under this view is fused away: a kernel writes only these elements, here."
 _AT = "the result must be row-major from the start of its block"
 
 
@@ -275,7 +275,7 @@ class _Walk:
             if not self.memory.copies(name, source):
                 why.pop("single", None)
             else:
-                why.setdefault("single", "A kernel writes its elements anew.")
+                why.setdefault("single", "A kernel writes new elements.")
         self._tell(stm.prov, name, shape, forms, why)
         if name in self.memory.binds and source is None:
             self.changes[-1]["forms"][-1]["because"] = _ANEW
@@ -483,7 +483,7 @@ class _Walk:
                 del self.changes[told:]
         for k in carried:
             param = stm.pat[k]
-            texts = "The iterations do not leave it in one structure, so it is made row-major."
+            texts = "The iterations return different layouts, so the compiler makes it row-major."
             why: dict[Generation, str] = {way: texts for way in WAYS if (k, way) in given}
             said: dict[Generation, str] = {
                 way: f"The loop carries {', '.join(pairs[k, way])}."

@@ -167,7 +167,7 @@ def _find(prog: ir.Prog, array: Name) -> tuple[ir.Function, ir.Array]:
 def _concrete(lmad: Lmad[Poly], values: Mapping[Name, int]) -> Lmad[int]:
     missing = sorted(lmad.names() - values.keys())
     if missing:
-        raise UsageError(f"Values are needed for {', '.join(missing)}.")
+        raise UsageError(f"Give values for {', '.join(missing)}.")
     found = lmad.evaluate(values)
     for size in found.shape:
         if size < 0:

@@ -9,14 +9,14 @@ from compiler.explain.device_sheets import SHEETS, DataSheet
 from compiler.explain.predictions import Prediction, Work
 from compiler.protocol.accesses import Costs, ForetoldTime
 
-HOW_FAR = "a factor of 2 off at most in 9 of 10 programs that were measured"
+HOW_FAR = "within a factor of 2 for 9 of 10 measured programs"
 """The error of predictions; a test compares it with `bench/results/foretold.json`."""
-DATA = "how often instructions are carried out depends on data: each is counted once"
+DATA = "the number of executions depends on data, so each instruction is counted once"
 MUCH = 0.1
 """The part of a run's instructions with data-dependent counts above which a warning is given."""
 
 
-NEVER = "from its data sheet, never measured"
+NEVER = "from the data sheet, never measured"
 
 
 def how_far(sheet: DataSheet) -> str:
@@ -68,4 +68,4 @@ def told(answer: Costs) -> Iterator[str]:
         sure = answer["how_far"] if one["measured"] else NEVER
         yield f"foretold: {one['ms']:g} ms on {one['device']}, bound by {one['bound']} ({sure})"
     if answer.get("unsure"):
-        yield f"foretold times may be far off: {answer['unsure']}"
+        yield f"predicted times may be far off: {answer['unsure']}"

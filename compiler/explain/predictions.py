@@ -38,7 +38,10 @@ MOST_LAUNCHES = 4096
 """Of a kernel with more distinct launches, so many are sampled."""
 SECONDS = 5.0
 """Seconds after which the host's program is stopped."""
-LONG = "the host launches more than can be followed in {:g} s: they are counted up to there"
+LONG = (
+    "the host launches more kernels than can be simulated in {:g} s, so only those up to "
+    "then are counted"
+)
 
 
 class _Unknown:

@@ -19,8 +19,8 @@ from compiler.runtime.observer.records import Sample
 SECTOR, BANKS = 32, 32
 SAMPLED_WARPS, SAMPLED_STEPS = 4, 4
 CELLS, CONDITION = (
-    "which cells it touches depends on the data",
-    "how often it is made depends on the data",
+    "the cells that it accesses depend on the data",
+    "the number of executions depends on the data",
 )
 
 

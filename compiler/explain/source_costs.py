@@ -172,7 +172,7 @@ def _of_access(one: WarpAccess, disabled: frozenset[str]) -> SourceCost | None:
     if not counts["requests"]:
         if not because:
             return None
-        says = "on a GPU: sectors not known"
+        says = "on a GPU: number of sectors unknown"
         return _cost("unknown", one["src"], says, _sentence(because), 0, "warps")
     mean, sectors, fewest = _of_a_warp(one)
     if counts["sectors"] < MUCH * counts["fewest"] or sectors == fewest:
@@ -228,7 +228,7 @@ def _fix_of_access(missed: Remark | None, disabled: frozenset[str]) -> Remedy | 
     off = sorted(one for one in disabled if one.startswith(_MENDING))
     if not off:
         return None
-    return {"says": f"{_listed(off)} is switched off, and so was not tried here.", "enable": off}
+    return {"says": f"{_listed(off)} is switched off, so it was not tried here.", "enable": off}
 
 
 def _listed(ids: Sequence[str]) -> str:

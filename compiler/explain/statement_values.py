@@ -129,6 +129,6 @@ def flow(
     except TimeoutError_:
         note = f"These are the steps of the first {seconds:g} s: try a smaller input."
     except CompileError as error:
-        note = f"Here the run stops: {error.message}"
+        note = f"The run fails here: {error.message}"
     labels = [block.label for block in steps.blocks.values()]
     return {"ok": True, "heap": in_heap, "steps": steps.found, "blocks": labels, "note": note}

@@ -80,7 +80,7 @@ def traces(
     try:
         within(seconds, lambda: value.run(soa, entry, args, watch=seen.see))
     except _Enough:
-        note = f"More than {MOST} values were traced: these are the first."
+        note = f"The run traced more than {MOST} values: these are the first."
     except TimeoutError_:
         note = f"These are the values of the first {seconds:g} s, by the reference interpreter."
     except CompileError:

@@ -112,7 +112,7 @@ def verdict(prog: Prog, entry: str, args: Sequence[Value], expected: Meaning) ->
     try:
         return within(SECONDS, lambda: against(prog, entry, args, expected)).data()
     except RuntimeError_ as error:
-        because = f"{error.message} The heap goes cell by cell: try a smaller input."
+        because = f"{error.message} This simulation works cell by cell: try a smaller input."
         return Validity("unknown", because).data()
 
 
@@ -133,7 +133,9 @@ def agreement(found: Meaning, expected: Meaning) -> Verdict:
     if isinstance(found, RuntimeError_):
         return {"valid": False, "because": found.message}
     if isinstance(expected, RuntimeError_):
-        because = f"By value the run stops ({expected.message}), here it does not."
+        because = (
+            f"The program fails by its meaning ({expected.message}), but this stage does not fail."
+        )
         return {"valid": False, "because": because}
     return compare(found, expected)
 
@@ -145,9 +147,9 @@ def compare(found: Sequence[Value], expected: Sequence[Value]) -> Verdict:
         return {"valid": False, "because": because}
     for k, (want, got) in enumerate(zip(expected, found, strict=True)):
         if not agree(want, got):
-            because = f"Result {k} is {_short(got)} and should be {_short(want)}."
+            because = f"Result {k} is {_short(got)}, but should be {_short(want)}."
             return {"valid": False, "because": because}
-    return {"valid": True, "because": "The results are those of the program's meaning."}
+    return {"valid": True, "because": "The results equal those of the program's meaning."}
 
 
 def agree(want: Value, got: Value) -> bool:

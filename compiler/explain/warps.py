@@ -41,7 +41,7 @@ RUN = 4
 """Samples in a row, so that repeated requests are seen."""
 MOST_ROUNDS = 32
 """Samples of a loop with nested loops, in a launch that is estimated in any case."""
-HOST = "what the host launches depends on the data"
+HOST = "the launches of the host depend on the data"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from compiler.frontend.types import UNIT, Record, Type, tuple_type
 from compiler.lower.naming import Binding, Specialiser, pattern, type_of, user_span, wrap
 from compiler.lower.static import Accumulator, Env, Rec, Value
 
-ONE = "Two accumulators meet here: a value may hold only the one that has come in."
-HINT = "Apply the functions inside the branches instead, so that each branch gives data."
+ONE = "Two accumulators meet here, but a value may hold only the accumulator that it was given."
+HINT = "Apply the functions inside the branches, so that each branch returns data."
 
 Leaf = tuple[Type, ty.Exp]
 

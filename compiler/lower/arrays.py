@@ -27,7 +27,7 @@ from compiler.lower.payloads import alike, fit, payload_sizes
 from compiler.lower.values import Arr, Message, Value, operand, show_shape
 
 BOUNDS = Rule(
-    "soa/bounds", "Drops bounds checks, or parts of them, that ranges and conditions answer."
+    "soa/bounds", "Removes bounds checks, or parts of them, that follow from ranges and conditions."
 )
 
 LARGEST = 2**63 - 1
@@ -456,7 +456,7 @@ def _check_subscript(s: Lowering, subscript: Subscript, shape: tuple[Poly, ...])
     """Assert that the positions are in bounds; plain variables are known indices afterwards."""
     cond = subscript.full
     if subscript.needed != cond:
-        said = "Bounds check removed: ranges and conditions keep the index inside."
+        said = "Bounds check removed: ranges and conditions keep the index in bounds."
         if subscript.needed != ir.TRUE:
             said = "Bounds check shortened: ranges and conditions prove the rest."
         outcome = Applied(subscript.needed, said)

@@ -43,8 +43,10 @@ from compiler.lower.values import (
     show_shape,
 )
 
-COPY = Rule("soa/copy", "Tells of copies that keep values as they are.", optional=False)
-SHARED = "Another name for this array is in use while one of the two is overwritten."
+COPY = Rule(
+    "soa/copy", "Reports copies that protect a value from being overwritten.", optional=False
+)
+SHARED = "Another name for this array is still used while one of the two is overwritten."
 
 LARGEST = Lit(LARGEST_SIZE, "i64")
 
@@ -255,9 +257,9 @@ class Lowering:
         if poly is None:
             raise Limitation.at(
                 codes.limits.UNKNOWN_SIZE,
-                "A size that is needed here cannot be told from the types.",
+                "A size that is needed here has no name in the types.",
                 self.prov,
-                "Give the value a name first, with its size: `let [k] (xs: [k]t) = ..`.",
+                "Name the value and its size first: `let [k] (xs: [k]t) = ..`.",
             )
         return poly
 

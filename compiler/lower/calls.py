@@ -228,7 +228,7 @@ def call_instance(sp: Specialiser, fun: Closure, args: tuple[Value, ...], to: Re
     if made is not None and made.code is not sp.inside:
         raise Limitation(
             codes.limits.MUTUAL,
-            f"`{made.code.source_name}` calls itself by way of another function that does so.",
+            f"`{made.code.source_name}` calls itself through another recursive function.",
             to.span,
             "Write one of the two as a `loop`.",
         )
@@ -392,9 +392,9 @@ def accumulating(
         if not isinstance(value, Accumulator) or value.token.name != token.name:
             raise Limitation(
                 codes.limits.FUNCTION,
-                "This function has to return the accumulator that it is given.",
+                "This function must return the accumulator that it is given.",
                 user_span(sp, span),
-                "Return what the last `write` to it gives.",
+                "Return the result of the last `write` to it.",
             )
         return ty.RecordExp(UNIT, span, ())
 

@@ -41,7 +41,7 @@ from compiler.lower.constants import Definitions
 from compiler.lower.lmads import is_injective
 
 T = TypeVar("T")
-DOUBLED = "Two of its elements may be one in memory, and it is overwritten."
+DOUBLED = "Two of its elements may share one memory cell, and it is overwritten."
 _OUTSIDE = -1
 """The level of arrays that no statement of the function may overwrite."""
 

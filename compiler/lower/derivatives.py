@@ -33,8 +33,10 @@ from compiler.lower.values import (
     operand,
 )
 
-_OPEN = "Arrays in variants have sizes that only their values tell: no derivative knows them."
-_MATCH = "Take the array out of the variant by a `match`, and derive with respect to that."
+_OPEN = (
+    "The size of an array in a variant depends on the value, so its derivative is not supported."
+)
+_MATCH = "Take the array out of the variant with `match`, and differentiate with respect to it."
 
 
 def _function(
@@ -66,9 +68,9 @@ def _function(
     if any(poly.names() & inside for shape in shapes for poly in shape):
         raise Limitation(
             codes.limits.ROWS,
-            "The function that is derived gives an array whose size only its value tells.",
+            "The differentiated function returns an array whose size depends on its value.",
             s.prov[0],
-            "Give the result one size that is known before, as in `result :> [n]t`.",
+            "Give the result a size that is known before, as in `result :> [n]t`.",
         )
     results = ir.Body(tuple(stms), tuple(operand(x) for x in body), origin(lam.body))
     returns = tuple(

@@ -26,7 +26,7 @@ from compiler.lower.payloads import as_brought, fit, fit_all, shapes_of, zeros
 from compiler.lower.values import Arr, Shape, Value
 
 SCRATCH = Rule(
-    "soa/scratch", "Writes nothing into an array whose first contents do not matter (`#[scratch]`)."
+    "soa/scratch", "Does not initialise an array whose first contents do not matter (`#[scratch]`)."
 )
 RULES: dict[type, Lower] = {}
 
@@ -343,13 +343,14 @@ def _scratch(s: Lowering, e: ty.Attr, hint: Name) -> Value:
     outcome: Outcome[bool]
     if s.ctx.options.unsafe:
         outcome = Applied(
-            True, "The program says that the contents do not matter, so nothing writes them."
+            True,
+            "The program says that the contents do not matter, so the array is not initialised.",
         )
     else:
         outcome = Missed(
-            "The program says that the contents do not matter, but one that reads them all the "
-            "same would find what was in memory before.",
-            "With `--unsafe` they are left out.",
+            "The program says that the contents do not matter, but reading them would "
+            "reveal earlier contents of memory, so the array is initialised.",
+            "Compile with `--unsafe` to skip the initialisation.",
         )
     return unwritten(s, value, hint) if s.ctx.commit(SCRATCH, s.prov, outcome) else value
 

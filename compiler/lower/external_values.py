@@ -194,8 +194,8 @@ def check_tags(kind: Type, flat: Sequence[Value]) -> None:
         bad = tags[live & ((tags < 0) | (tags >= count))]
         if bad.size:
             error = TagError(
-                f"The tag {bad[0]} is none of the {count} variants' of `{show_type(kind)}`.",
-                hint="Tags count the variants in the order of their names, from 0.",
+                f"The tag {bad[0]} is not a tag of the {count} variants of `{show_type(kind)}`.",
+                hint="Tags number the variants in the order of their names, from 0.",
             )
             error.component = k
             raise error

@@ -82,7 +82,7 @@ def _first_of(s: Lowering, value: Value, e: ty.Apply) -> Arr:
 
 def _check_count(s: Lowering, count: Poly, words: Message) -> None:
     """Check that a number of cells is not negative."""
-    text = ("Slice ", *words, " has a negative size, or one that no array can have.")
+    text = ("Slice ", *words, " has a negative size, or one that is too large for an array.")
     s.check_size(count, text)
 
 

@@ -413,9 +413,10 @@ def residual(sp: Specialiser, value: Value, t: Type, span: Span) -> ty.Exp:
         )
     raise Limitation(
         codes.limits.FUNCTION,
-        "A function is used here as if it were data.",
+        "A function is used as data here.",
         user_span(sp, span),
-        "Functions can be passed, bound and put into tuples, but not chosen or stored.",
+        "You can pass and bind functions and put them into tuples, but not choose "
+        "between them at run time or store them.",
     )
 
 

@@ -191,7 +191,7 @@ class _Reader(ValueReader):
         while not found or self._take(","):
             start, name = self._name("a field")
             if name not in known or name in found:
-                said = "is there twice" if name in found else f"is no field of {show_type(kind)}"
+                said = "is there twice" if name in found else f"is not a field of {show_type(kind)}"
                 hint = did_you_mean(name, known) if name not in known else ""
                 self.fail(f"`{name}` {said}. {hint}".strip(), start)
             self._expect("=")
@@ -219,7 +219,7 @@ class _Reader(ValueReader):
         names = [variant for variant, _ in kind.variants]
         if name not in names:
             hint = did_you_mean(name, names) or f"There are #{', #'.join(names)}."
-            self.fail(f"`#{name}` is no variant of {show_type(kind)}. {hint}", start - 1)
+            self.fail(f"`#{name}` is not a variant of {show_type(kind)}. {hint}", start - 1)
         k = names.index(name)
         slots, uses = sum_slots(kind)
         found: Found = [np.int8(k), *(None for _ in slots)]
@@ -236,7 +236,7 @@ class _Reader(ValueReader):
         opened = self.at
         self._expect("[")
         if self._take("]"):
-            self.fail(f"An empty array needs a type: write `empty([0]{show_type(elem)})`.", opened)
+            self.fail(f"Write an empty array with its type: `empty([0]{show_type(elem)})`.", opened)
         rows: list[Found] = []
         places: list[int] = []
         while not rows or (self._take(",") and not self._comes("]")):

@@ -319,7 +319,7 @@ def soa(prog: ty.TypedProg, ctx: Ctx) -> Prog:
 
 SOA = Pass(
     "soa",
-    "Makes arrays of tuples tuples of arrays; only what it optimises can be switched off.",
+    "Turns arrays of tuples into tuples of arrays. Only its optimisations can be switched off.",
     soa,
     (arrays.BOUNDS, exps.SCRATCH, COPY),
 )

@@ -50,7 +50,11 @@ def arrays_of(value: Value) -> tuple[Arr, ...]:
 
 def no_size(shape: Shape) -> Message:
     """Return the message for an invalid array size."""
-    return ("Array of shape ", *show_shape(shape), " has a size that no array can have.")
+    return (
+        "Array of shape ",
+        *show_shape(shape),
+        " has a size that is too large for an array, or negative.",
+    )
 
 
 def outer_size(value: Value) -> Poly:

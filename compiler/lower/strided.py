@@ -31,7 +31,7 @@ Strides = tuple[str, tuple[int, ...]]
 """An entry point, and the numbers of its strided inputs, from 0."""
 MOST_DIMENSIONS = 4
 """Largest rank of a strided input, as the guards of slices by LMADs have."""
-OUTSIDE = "The steps of an input lead to cells that it does not have."
+OUTSIDE = "The strides of an input lead outside its memory."
 I64 = ir.Scalar("i64")
 
 

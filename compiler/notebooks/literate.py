@@ -176,7 +176,7 @@ class _Results:
                 return _media("image/png", media.png(_single(made)))
             case "audio":
                 if one.parameters.get("codec", "wav") != "wav":
-                    raise UsageError("Sounds are WAV only.", hint="Leave `codec` out.")
+                    raise UsageError("Only WAV sounds are supported.", hint="Leave `codec` out.")
                 rate = _number(one, "sampling_frequency", 30_000)
                 return _media("audio/wav", media.wav(_single(made), rate))
             case "plot2d":
@@ -190,7 +190,7 @@ class _Results:
     def _video(self, one: _Directive, made: Made) -> notebooks.Result:
         form = one.parameters.get("format", "")
         if form == "webm":
-            raise UsageError("Videos are animated PNG or GIF.", hint="Leave `format` out.")
+            raise UsageError("A video must be an animated PNG or GIF.", hint="Leave `format` out.")
         said = one.parameters
         repeat = said.get("loop", said.get("repeat", "true")) == "true"
         frames = list(self._frames(made) if isinstance(made, Tuple) else np.asarray(_single(made)))
@@ -200,15 +200,15 @@ class _Results:
     def _frames(self, made: Tuple) -> Iterator[Value]:
         """Yield the frames of `(step, state, count)`; a step gives a picture and the next state."""
         if len(made.parts) != 3:
-            raise InputError("A video is pictures, or a step, a state and a number of pictures.")
+            raise InputError("A video needs pictures, or a step, a state and a number of pictures.")
         step, state, count = made.parts
         number = int(_single(count))
         if not 0 < number <= MOST_FRAMES:
-            raise InputError(f"A video has 1 to {MOST_FRAMES} pictures.")
+            raise InputError(f"A video must have 1 to {MOST_FRAMES} pictures.")
         for _ in range(number):
             both = applied(step, (state,), self.callees)
             if not isinstance(both, Tuple) or len(both.parts) != 2:
-                raise InputError("A step gives a pair: a picture and the next state.")
+                raise InputError("A step must return a pair: a picture and the next state.")
             picture, state = both.parts
             yield _single(picture)
 
@@ -216,14 +216,14 @@ class _Results:
 def _single(made: Made) -> Value:
     found = flat(made)
     if len(found) != 1:
-        raise InputError(f"Wanted: one array; given: {len(found)} values.")
+        raise InputError(f"Expected one array, found {len(found)} values.")
     return found[0]
 
 
 def _number(one: _Directive, name: str, usual: int) -> int:
     text = one.parameters.get(name, str(usual))
     if not text.isdecimal() or not 0 < int(text) <= 1_000_000:
-        raise UsageError(f"`{name}` is a number above 0.")
+        raise UsageError(f"`{name}` must be a number above 0.")
     return int(text)
 
 
@@ -240,7 +240,7 @@ def _series(made: Made) -> list[tuple[str, Value, Value]]:
 def _pair(made: Made) -> tuple[Value, Value]:
     found = flat(made)
     if len(found) != 2 or any(one.ndim != 1 for one in found) or found[0].shape != found[1].shape:
-        raise InputError("A line is a pair of arrays of one size: all x and all y.")
+        raise InputError("A line must be a pair of arrays of one size: all x and all y.")
     return found[0], found[1]
 
 

@@ -57,7 +57,7 @@ _results_of = later("compiler.semantics.computed", "results_of")
 
 INLINED = Rule(
     "simplify/inline",
-    "Puts functions in the place of calls.",
+    "Inlines functions.",
     optional=False,
 )
 PROGRAM = Limit(
@@ -71,15 +71,17 @@ COPIES = Limit("simplify/keep-function/copies", "statements in all copies of the
 """Minimum total size of the copies of a function that is not inlined."""
 KEPT = Rule(
     "simplify/keep-function",
-    "A function of scalars stays one, instead of many copies of it.",
+    "Does not inline a function of scalars that would be copied many times.",
     limits=(PROGRAM, LEAST, COPIES),
 )
 
-STEPS = Limit("simplify/compute-call/steps", "statements that are run for all such calls", 40_000)
+STEPS = Limit(
+    "simplify/compute-call/steps", "statements that are evaluated for all such calls", 40_000
+)
 """Evaluation budget; a call may take half of the rest."""
 COMPUTED = Rule(
     "simplify/compute-call",
-    "A call is computed by the compiler, if its arguments are known and its results are scalars.",
+    "Evaluates a call at compile time, if its arguments are known and its results are scalars.",
     limits=(PROGRAM, STEPS),
 )
 
@@ -219,7 +221,7 @@ def _remark(
     for name in functions:
         for stm, callee in calls[name]:
             if callee not in stay and any(span.is_own for span in functions[callee].prov):
-                said = f"The body of `{base_of(callee)}` stands here instead of the call."
+                said = f"`{base_of(callee)}` is inlined here."
                 ctx.tell("applied", INLINED, stm.prov, said)
 
 
@@ -419,7 +421,7 @@ class _Simplified:
         results = tuple(one for one in literals if one is not None)
         if len(results) < len(version.results):
             return version
-        said = f"`{base_of(version.name)}` is computed by the compiler: all that it needs is known."
+        said = f"The compiler evaluated `{base_of(version.name)}`: all of its arguments are known."
         outcome = Applied(Body((), results, version.body.prov), said)
         body = self.ctx.commit(COMPUTED, version.prov, outcome)
         return version if body is None else replace(version, body=body)
@@ -433,8 +435,8 @@ class _Simplified:
         fun = replace(version, name=self.ctx.fresh(version.name), entry=False)
         if _are_many(size, uses, self.ctx) and is_of_scalars(fun):
             because = (
-                f"`{base_of(fun.name)}` stays a function: "
-                f"there would be {uses} copies of its {size} statements."
+                f"`{base_of(fun.name)}` is not inlined: that would make {uses} copies "
+                f"of its {size} statements."
             )
             made = self.ctx.commit(KEPT, fun.prov, Applied(fun, because))
             if made is not None:
@@ -533,6 +535,4 @@ class _Placed(dict[Prov, Prov]):
         return self[prov]
 
 
-INLINE = Pass(
-    "inline", "Puts functions in the place of calls.", inline, (INLINED, KEPT, COMPUTED, SHARED)
-)
+INLINE = Pass("inline", "Inlines functions.", inline, (INLINED, KEPT, COMPUTED, SHARED))

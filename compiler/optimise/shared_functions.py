@@ -48,7 +48,7 @@ COPIES = Limit("simplify/share-function/copies", "statements in all copies but t
 """Minimum total size of the copies beyond the first."""
 SHARED = Rule(
     "simplify/share-function",
-    "A large function with arrays stays one, instead of many copies.",
+    "Does not inline a large function with arrays that would be copied many times.",
     limits=(PROGRAM, LEAST, COPIES),
 )
 
@@ -130,8 +130,8 @@ class _Sharing:
     def commit(self, fun: Function, version: _Version, copies: int) -> bool:
         """Share a version, unless the rule is switched off."""
         because = (
-            f"`{base_of(fun.name)}` stays a function: "
-            f"there would be {copies} copies of its {self.whole[fun.name]} statements."
+            f"`{base_of(fun.name)}` is not inlined: that would make {copies} copies of "
+            f"its {self.whole[fun.name]} statements."
         )
         name = self.ctx.fresh(fun.name) if any(version.known) else fun.name
         made = self.ctx.commit(SHARED, fun.prov, Applied(name, because))

@@ -198,8 +198,8 @@ def loop_outside(sc: FlatteningScope, stm: ir.Stm, invariant: frozenset[Name]) -
     if not all(is_regular(sc, p.type, invariant) for p in stm.pat):
         return Missed("The size of the loop's result is not known outside, so each thread runs it.")
     because = (
-        "Every element of the map runs the loop equally often, so the loop goes outside "
-        "and each of its iterations runs the map's kernels."
+        "Every element of the map runs the loop equally often, so the loop moves "
+        "outside and each of its iterations runs the map's kernels."
     )
     return Applied(True, because)
 
@@ -213,46 +213,46 @@ def branch_outside(sc: FlatteningScope, stm: ir.Stm, invariant: frozenset[Name])
         return None
     if not is_invariant(sc, free(branch.cond), invariant):
         return Missed(
-            "The condition around the inner parallelism differs from one element of the outer map "
-            "to the next, so each thread runs its branch as it is."
+            "The condition around the inner parallelism differs from one element of "
+            "the outer map to the next, so each thread runs its branch sequentially."
         )
     if not all(is_regular(sc, p.type, invariant) for p in stm.pat):
         return Missed("The branches return arrays of a size that is not known outside.")
-    because = "The condition is the same for every element of the map: one test serves all."
+    because = "The condition is the same for every element of the map, so it is tested once."
     return Applied(True, because)
 
 
 INNER_RULES = (
     NodeRule(
         "flatten/irregular",
-        "Tells of parallelism that stays inside of threads.",
+        "Reports inner parallelism that each thread runs sequentially.",
         tuple(SOACS),
         irregular,
         optional=False,
     ),
     NodeRule(
         "flatten/operator",
-        "Tells of an operator that stays inside of threads.",
+        "Reports an operator that each thread runs sequentially.",
         (ir.Reduce, ir.Scan, ir.Hist),
         varying_operator,
         optional=False,
     ),
     NodeRule(
         "flatten/small",
-        "Tells of parallelism that is too small to be used.",
+        "Reports parallelism that is too small to use.",
         tuple(SOACS),
         too_small,
         optional=False,
     ),
     NodeRule(
         "flatten/interchange-loop",
-        "Takes a loop around inner parallelism out of the map.",
+        "Interchanges a map with a sequential loop around inner parallelism.",
         (ir.Loop,),
         loop_outside,
     ),
     NodeRule(
         "flatten/interchange-if",
-        "Takes a branch that is the same for all elements out of the map.",
+        "Moves a condition that is the same for all elements out of the map.",
         (ir.If,),
         branch_outside,
     ),

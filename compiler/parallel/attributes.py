@@ -22,18 +22,20 @@ from compiler.ir.nodes import Exp, Stm
 from compiler.ir.walk import NESTED, map_stms
 from compiler.parallel.sequentialise import SOACS, outer_loop, sequentialise
 
-ATTRIBUTE = Rule("flatten/attribute", "Does what an attribute asks for.", optional=False)
+ATTRIBUTE = Rule("flatten/attribute", "Follows an attribute.", optional=False)
 
 SEQUENTIAL = {
-    "sequential": "The author asked for it: this operator and what is inside of it are loops.",
-    "sequential_outer": "The author asked for it: this operator is a loop around what is inside.",
-    "sequential_inner": "The author asked for it: what is inside of this operator becomes loops.",
+    "sequential": "As the author requested, this operator and everything inside it become loops.",
+    "sequential_outer": (
+        "As the author requested, this operator becomes a loop around its inner parallelism."
+    ),
+    "sequential_inner": "As the author requested, everything inside this operator becomes loops.",
 }
 VERSIONS = {
-    "no_outer": "The author asked for it: no version leaves the inner parallelism unused.",
-    "no_intra": "The author asked for it: no version uses blocks of threads.",
-    "only_inner": "The author asked for it: the only version uses all parallelism.",
-    "only_intra": "The author asked for it: the only version uses blocks of threads.",
+    "no_outer": "As the author requested, every version uses the inner parallelism.",
+    "no_intra": "As the author requested, no version uses blocks of threads.",
+    "only_inner": "As the author requested, the only version uses all parallelism.",
+    "only_intra": "As the author requested, the only version uses blocks of threads.",
 }
 
 

@@ -51,12 +51,8 @@ from compiler.parallel.schedule import (
 from compiler.parallel.sequentialise import SOACS
 from compiler.parallel.streams import stream
 
-NEST = Rule(
-    "flatten/nest", "Makes one kernel of nested maps, as there must be one.", optional=False
-)
-DISTRIBUTE = Rule(
-    "flatten/distribute", "Cuts the body of a map into pieces, each a kernel of its own."
-)
+NEST = Rule("flatten/nest", "Turns nested maps into one kernel.", optional=False)
+DISTRIBUTE = Rule("flatten/distribute", "Divides the body of a map into several kernels.")
 
 
 # --- where kernels are launched --------------------------------------------------------------
@@ -112,7 +108,7 @@ def flatten_task(sc: FlatteningScope, task: Task) -> HostCode:
     if not offers and not returns_views(sc, task.body):
         if len(task.nest) > 1:
             because = (
-                f"One kernel does the {len(task.nest)} nested maps, over all of their elements."
+                f"One kernel runs the {len(task.nest)} nested maps, over all of their elements."
             )
             sc.ctx.tell("applied", NEST, task.prov, because)
         return outer_only(sc, task)
@@ -121,8 +117,9 @@ def flatten_task(sc: FlatteningScope, task: Task) -> HostCode:
         return outer_only(sc, task)
     if pieces is None:
         because = (
-            "A value between the inner parallel operators has another size at every element of "
-            "the outer map, so no single array can hold it; each thread runs all of it."
+            "A value between the inner parallel operators has another size for every "
+            "element of the outer map, so no single array can hold it. Each thread "
+            "runs everything sequentially."
         )
         sc.ctx.tell("missed", DISTRIBUTE, task.prov, because)
         return outer_only(sc, task)
@@ -290,8 +287,9 @@ def _may_cut(sc: FlatteningScope, pieces: Schedule, prov: Prov) -> bool:
         return True
     count = pieces.stored
     because = (
-        f"{pieces.pieces} pieces of the body run one after another over all elements; arrays hold "
-        f"{count or 'no'} {'value' if count == 1 else 'values'} between them."
+        f"The body is divided into {pieces.pieces} parts, which run one after another "
+        f"over all elements; arrays store {count or 'no'} "
+        f"{'value' if count == 1 else 'values'} between them."
     )
     return sc.ctx.commit(DISTRIBUTE, prov, Applied(True, because)) is not None
 

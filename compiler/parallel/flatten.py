@@ -40,7 +40,8 @@ def _function(fun: Function, ctx: Ctx, numbers: list[int]) -> Function:
 
 FLATTEN = Pass(
     "flatten",
-    "Makes kernels of nested parallelism; without its rules, threads run what is inside.",
+    "Turns nested parallelism into kernels; without its rules, each thread runs inner "
+    "parallelism sequentially.",
     flatten,
     (
         *(ATTRIBUTE, ELEMENTS, FLAT_VIEWS, GROWING, *INNER_RULES, INTERCHANGE_REDUCE),

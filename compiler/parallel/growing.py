@@ -18,7 +18,7 @@ from compiler.parallel.sequentialise import SOACS, outer_loop
 
 GROWING = Rule(
     "flatten/growing",
-    "Makes a loop of an operator around an array that grows.",
+    "Turns a parallel operator around an array that grows into a loop.",
     optional=False,
 )
 
@@ -33,10 +33,10 @@ def loops_around_growth(stms: tuple[ir.Stm, ...], ctx: Ctx) -> tuple[ir.Stm, ...
         name = _grows(stm) if type(stm.exp) in SOACS else None
         if name is not None:
             because = (
-                f"`{base_of(name)}` grows in a loop, and threads cannot reserve its memory: the"
-                " elements are gone through one after the other."
+                f"`{base_of(name)}` grows in a loop, and threads cannot allocate "
+                "memory, so the elements are processed one after the other."
             )
-            hint = "Give it the largest size that it can have, and keep count of what is in use."
+            hint = "Create it with its largest possible size, and count the elements in use."
             ctx.tell("missed", GROWING, stm.prov, because, hint)
             ones = outer_loop(stm, ctx.fresh)
         for one in ones:

@@ -45,7 +45,7 @@ from compiler.parallel.nest import (
 
 SEGMENTED = Rule(
     "flatten/segmented",
-    "Makes kernels of inner reductions and scans, as there must be some.",
+    "Turns inner reductions and scans into segmented kernels.",
     optional=False,
 )
 Folding = ir.Fold | ir.Scatter | ir.Hist
@@ -87,7 +87,9 @@ def _segmented(
     out = emit(sc, pat, with_own_names(sc, kind(sc.level, space(inner), ops, body)), stm.prov)
     if len(inner) > 1:
         what = "reduction" if isinstance(exp, ir.Reduce) else "scan"
-        because = f"One kernel does all {what}s of the map, a segment for each element of the map."
+        because = (
+            f"One kernel runs all {what}s of the map, with one segment for each element of the map."
+        )
         sc.ctx.tell("applied", SEGMENTED, stm.prov, because)
     return HostCode([out], [p.name for p in pat])
 
@@ -221,7 +223,7 @@ def interchange(sc: FlatteningScope, stm: ir.Stm, exp: ir.Fold) -> Outcome[list[
 
 INTERCHANGE_REDUCE = NodeRule(
     "flatten/interchange-reduce",
-    "A reduction of rows becomes a map of reductions of columns.",
+    "Turns a reduction of rows into a map of reductions of columns.",
     (ir.Reduce, ir.Scan),
     interchange,
 )
@@ -245,14 +247,17 @@ def elements(sc: FlatteningScope, stm: ir.Stm, exp: ir.Hist) -> Outcome[_Element
         )
         return Missed(because, hint)
     because = (
-        "The operator works element by element, so the histogram of rows becomes one of elements, "
-        "each with a bin of its own."
+        "The operator works element by element, so the histogram of rows becomes a "
+        "histogram of elements, each with its own bin."
     )
     return Applied(found, because)
 
 
 ELEMENTS = NodeRule(
-    "flatten/elements", "A histogram of rows becomes one of elements.", (ir.Hist,), elements
+    "flatten/elements",
+    "Turns a histogram of rows into a histogram of elements.",
+    (ir.Hist,),
+    elements,
 )
 
 

@@ -35,12 +35,12 @@ from compiler.parallel.sequentialise import SOACS, outer_loop
 
 TAIL = Rule(
     "recursion/tail",
-    "Calls of itself that end a function are iterations of a loop.",
+    "Turns tail calls of a function into iterations of a loop.",
     optional=False,
 )
 STACK = Rule(
     "recursion/stack",
-    "A function that goes on after calls of itself keeps a stack.",
+    "Turns a function that continues after calling itself into a loop with a stack.",
     optional=False,
 )
 FIRST = 64
@@ -58,10 +58,15 @@ def _as_loop(fun: ir.Function, ctx: Ctx) -> ir.Function:
     """Turn a recursive function into one with a loop."""
     name = base_of(fun.name)
     if _ends_with_calls(fun.body, fun.name):
-        said = f"All calls of `{name}` of itself end it: they are iterations of a loop."
+        said = (
+            f"All recursive calls of `{name}` are tail calls, so they become iterations of a loop."
+        )
         ctx.tell("applied", TAIL, fun.prov, said)
         return _Tail(fun, ctx).made()
-    said = f"`{name}` goes on after it calls itself: a stack has what it needs then."
+    said = (
+        f"`{name}` continues after it calls itself, so a stack stores the values that it "
+        "needs then."
+    )
     ctx.tell("applied", STACK, fun.prov, said)
     stms = _loops_around(fun.body.stms, fun.name, ctx)
     return _Stack(replace(fun, body=ir.Body(stms, fun.body.results, fun.body.prov)), ctx).made()
@@ -610,6 +615,4 @@ class _Stack(_Machine):
         return begun
 
 
-RECURSION = Pass(
-    "recursion", "Makes loops of functions that call themselves.", unroll_calls, (TAIL, STACK)
-)
+RECURSION = Pass("recursion", "Turns recursive functions into loops.", unroll_calls, (TAIL, STACK))

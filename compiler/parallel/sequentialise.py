@@ -34,8 +34,8 @@ from compiler.ir.types import as_operand, row_type
 from compiler.ir.walk import NESTED, all_stms, free, map_stms, subst
 from compiler.parallel.lambdas import vectorised
 
-ONE_LOOP = Rule("flatten/one-loop", "Puts what goes through a scan's results into its loop.")
-_BECAUSE = "Both go through the same elements in order, one by one, in one thread."
+ONE_LOOP = Rule("flatten/one-loop", "Fuses the reader of a scan's results into the scan's loop.")
+_BECAUSE = "One thread runs both over the same elements, in order."
 Join = Callable[[Prov], bool]
 """Decides whether operators at a place are merged into one loop."""
 

@@ -23,7 +23,7 @@ from compiler.parallel.lambdas import vectorised
 from compiler.parallel.nest import At, FlatteningScope, closed, emit, space, with_own_names
 from compiler.parallel.sequentialise import sequentialise
 
-STREAM = Rule("flatten/stream", "Tells of streams that one thread does.", optional=False)
+STREAM = Rule("flatten/stream", "Reports streams that one thread runs.", optional=False)
 
 
 def stream(sc: FlatteningScope, stm: ir.Stm) -> list[ir.Stm]:
@@ -82,8 +82,9 @@ def _elementwise(stms: Iterable[ir.Stm], fresh: Fresh) -> list[ir.Stm]:
 def _by_one_thread(sc: FlatteningScope, stm: ir.Stm, exp: ir.Stream) -> list[ir.Stm]:
     """Make a kernel of one thread, which works on copies of the accumulator's arrays."""
     because = (
-        "The operator combines whole arrays, so that one thread puts in all values in turn. An "
-        "operator that goes element by element, such as `map2 (+)`, would run in parallel."
+        "The operator combines whole arrays, so one thread adds all values in turn. An "
+        "operator that works element by element, such as `map2 (+)`, would run in "
+        "parallel."
     )
     sc.ctx.tell("missed", STREAM, stm.prov, because)
     fresh = sc.ctx.fresh

@@ -29,10 +29,12 @@ from compiler.parallel import nest
 from compiler.parallel.attributes import version_directives
 
 VERSIONS = Rule(
-    "flatten/versions", "Makes versions that use more or less of the parallelism, by a threshold."
+    "flatten/versions",
+    "Compiles versions that use more or less of the parallelism, selected by a threshold.",
 )
 INTRA_BLOCK = Rule(
-    "flatten/intra-block", "Makes a version in which a block of GPU threads shares the inside."
+    "flatten/intra-block",
+    "Compiles a version in which a block of GPU threads runs the inner parallelism.",
 )
 WHOLE_ROWS = Rule(
     "flatten/whole-rows",
@@ -133,8 +135,9 @@ def _fresh_names(sc: nest.FlatteningScope, pat: tuple[ir.Param, ...]) -> list[Na
 def _because(amount: Poly, default: int, number: int) -> Applied[bool]:
     shown = str(amount.subst({n: Poly.var(base_of(n)) for n in amount.names()}))
     because = (
-        "There is parallelism inside of the map. If the map alone has enough elements, each gets "
-        "a thread that runs what is inside as loops; else kernels use the inner parallelism too."
+        "The map contains inner parallelism. If the map alone has enough elements, one "
+        "thread per element runs the inner parallelism sequentially; otherwise kernels "
+        "use the inner parallelism, too."
     )
     numbers = (
         ("threshold", f"suff_outer_{number}"),
@@ -310,7 +313,7 @@ def _examine(sc: nest.FlatteningScope, stms: Sequence[ir.Stm]) -> tuple[str, _Si
             case ir.Update(_, dims, _):
                 shape, kind = selected(dims), moved
             case ir.SegHist():
-                return "A block of threads has one thread for a histogram.", _Sizes()
+                return "In a block of threads, one thread runs a histogram.", _Sizes()
             case ir.Loop() | ir.If() | ir.Apply() | ir.Assert() | ir.Index() | ir.Slice():
                 pass
             case ir.Rearrange():
@@ -318,13 +321,13 @@ def _examine(sc: nest.FlatteningScope, stms: Sequence[ir.Stm]) -> tuple[str, _Si
             case exp if isinstance(exp, ir.SE_NODES):
                 pass
             case exp:
-                return f"A block of threads cannot do `{type(exp).__name__.lower()}`.", _Sizes()
+                return f"A block of threads cannot run `{type(exp).__name__.lower()}`.", _Sizes()
         if shape:
             kind[Poly.product(shape)] = None
     if not all(name in sc.host for size in (*again, *once, *moved) for name in size.names()):
-        return "The size of the inner parallelism is known only inside of the map.", _Sizes()
+        return "The size of the inner parallelism is known only inside the map.", _Sizes()
     if not again and not once:
-        return "Nothing inside is parallel for a block of threads.", _Sizes()
+        return "The body has no parallelism for a block of threads.", _Sizes()
     others = (*once, *moved) if again else moved
     most = dict.fromkeys(others, FEW) | dict.fromkeys(again or once, 1)
     rows, columns = _is_for_warps(sc, stms, turned=False), _is_for_warps(sc, stms, turned=True)

@@ -39,11 +39,12 @@ LARGE = 2**30
 """Sizes up to this one are small: the sum of two of them, minus one, is an i32."""
 WIDE = Rule(
     "widen/indices",
-    "Makes a version of a kernel whose indices are cut to i32, for sizes up to 2^30.",
+    "Compiles a version of a kernel that truncates indices to i32, for sizes up to 2^30.",
 )
 _BECAUSE = (
-    "Indices are cut to i32 here. While all sizes are at most 2^30 nothing is cut off, which is "
-    "asked before the kernel starts: then they stay i64, of which more can be proved."
+    "Indices are truncated to i32 here. If all sizes are at most 2^30, truncation "
+    "changes nothing. The host tests that before the kernel starts and then runs a "
+    "version with i64 indices, for which more can be proved."
 )
 Kernel = ir.SegMap | ir.SegRed | ir.SegScan
 
@@ -243,7 +244,7 @@ def _computed(op: str, left: _Exact, right: _Exact) -> _Exact | None:
 
 WIDEN = Pass(
     "widen",
-    "Makes versions of kernels for sizes up to 2^30.",
+    "Compiles versions of kernels for sizes up to 2^30.",
     widen,
     (WIDE,),
     optional=True,

@@ -26,11 +26,11 @@ class RequestCounts(TypedDict):
     sectors: int
     """of 32 bytes, fetched; 0 for shared memory"""
     fewest: int
-    """sectors that would suffice for as many bytes"""
+    """sectors that would do for as many bytes"""
     passes: int
     """over the banks of shared memory"""
     least: int
-    """passes that would suffice"""
+    """passes that would do"""
 
 
 class WarpRequest(TypedDict):
@@ -62,7 +62,7 @@ class Stride(TypedDict):
     factors: list[Part]
     """the factors in `cell` that cause it"""
     places: list[Underlined]
-    """its places in the texts of GPU stages, if more is fetched than would suffice"""
+    """its places in the texts of GPU stages, if more is fetched than would do"""
 
 
 class WarpAccess(TypedDict):

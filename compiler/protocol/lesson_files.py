@@ -95,10 +95,10 @@ def read(text: str) -> LessonFile:
     """Parse a file. Raises UsageError with the line of a wrong or missing part."""
     lines = text.replace("\r\n", "\n").split("\n")
     if lines[0].strip() != "---":
-        _refuse(1, "A lesson begins with a line `---`.", "`stridescope lesson new` writes one.")
+        _refuse(1, "A lesson must begin with a line `---`.", "`stridescope lesson new` writes one.")
     end = next((k for k, line in enumerate(lines[1:], 1) if line.strip() == "---"), 0)
     if not end:
-        _refuse(len(lines), "The front matter does not end.", "It ends with a line `---`.")
+        _refuse(len(lines), "The front matter does not end.", "End it with a line `---`.")
     found: dict[str, object] = {}
     places: dict[str, int] = {}
     for number, line in enumerate(lines[1:end], 2):
@@ -121,10 +121,10 @@ def line_span(line: int) -> Span:
 def _key(line: str, number: int, found: dict[str, object], places: dict[str, int]) -> None:
     match = _KEY.fullmatch(line.strip())
     if match is None or match[1] not in KEYS:
-        _refuse(number, "This is no key with a value.", f"The keys are {', '.join(KEYS)}.")
+        _refuse(number, "This is not a key with a value.", f"The keys are {', '.join(KEYS)}.")
     key, value = match[1], match[2]
     if key in places and key not in _SEVERAL:
-        _refuse(number, f"`{key}` stands here twice.", "Leave one of them out.")
+        _refuse(number, f"`{key}` occurs twice.", "Remove one of them.")
     places.setdefault(key, number)
     if key in _SEVERAL:
         before = found.get(key, ())
@@ -137,7 +137,7 @@ def _key(line: str, number: int, found: dict[str, object], places: dict[str, int
     elif key == "sizes":
         sizes = [_SIZE.fullmatch(one.strip()) for one in value.split(",")]
         if not all(sizes):
-            _refuse(number, "`sizes` are names and numbers.", "As in `sizes: n = 64, m = 8`.")
+            _refuse(number, "`sizes` must be names and numbers.", "As in `sizes: n = 64, m = 8`.")
         found[key] = {one[1]: int(one[2]) for one in sizes if one}
     else:
         found[key] = value
@@ -145,7 +145,7 @@ def _key(line: str, number: int, found: dict[str, object], places: dict[str, int
 
 def _whole(value: str, key: str, line: int) -> int:
     if not _NUMBER.fullmatch(value.replace(",", "")):
-        _refuse(line, f"`{value}` is no whole number, as `{key}` wants one.")
+        _refuse(line, f"`{key}` must be a whole number, not `{value}`.")
     return int(value)
 
 
@@ -163,13 +163,15 @@ def _body(lines: list[str], start: int, places: dict[str, int]) -> dict[str, str
         elif head in (_PROGRAM, _SOLUTION):
             now = "program" if head == _PROGRAM else "solution"
             if now in parts:
-                _refuse(number, f"There is a second {now}.", "A lesson has one program.")
+                _refuse(
+                    number, f"There is a second {now}.", "A lesson must have exactly one program."
+                )
             parts[now] = []
             places[now] = number + 1
         else:
             parts[now].append(line)
     if now in ("program", "solution"):
-        _refuse(places[now] - 1, f"The {now} does not end.", f"It ends with a line `{_FENCE}`.")
+        _refuse(places[now] - 1, f"The {now} does not end.", f"End it with a line `{_FENCE}`.")
     return {name: "\n".join(part).strip("\n") + "\n" for name, part in parts.items() if any(part)}
 
 
@@ -185,6 +187,8 @@ def _complete(lesson: LessonFile) -> None:
         assert lesson.goal is not None
         assert lesson.par is not None
         if lesson.par > lesson.goal:
-            raise lesson.wrong("par", "`par` is what can be reached: not more than `goal`.")
+            raise lesson.wrong(
+                "par", "`par` is the best known value, so it cannot be more than `goal`."
+            )
     elif lesson.answer not in lesson.choices or len(set(lesson.choices)) < 2:
-        raise lesson.wrong("choices", "`choices` are several numbers, with the answer among them.")
+        raise lesson.wrong("choices", "`choices` must be several numbers that include the answer.")

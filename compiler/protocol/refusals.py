@@ -14,10 +14,10 @@ from compiler.base.remarks import NOTHING
 class Ending(Enum):
     """The way out that a refusal leaves."""
 
-    CHANGE = "a change of the text, offered only if all else is well"
-    CONDITION = "a condition to state, if one is found with which the attempt succeeds"
-    SAID = "nothing, as the reason itself says"
-    NOTHING = "nothing that is known"
+    CHANGE = "a change to the program, offered only if every other condition holds"
+    CONDITION = "a condition to assert, if one is found that makes the attempt succeed"
+    SAID = "none, because the reason itself says what to change"
+    NOTHING = "no known change"
 
 
 class Kind(Enum):
@@ -47,59 +47,71 @@ class Kind(Enum):
 class Refusal(Kind):
     """An array is not built in place, with the number of the condition that failed."""
 
-    ELSEWHERE_IN_IT = (1, Ending.NOTHING, "it is in the destination's memory at another place")
-    THERE_ALREADY = (1, Ending.SAID, "its elements were there before")
-    MOVING = (1, Ending.NOTHING, "a loop gives it another block in every iteration")
-    OF_FUNCTION = (1, Ending.NOTHING, "a function that stays one makes it, or is given it")
-    OTHER_SPACE = (1, Ending.NOTHING, "it lies in memory of another kind")
-    OTHER_SHAPE = (2, Ending.NOTHING, "it changes its shape in a way that is no view")
-    A_PART = (2, Ending.NOTHING, "only a part of it goes into the place")
+    ELSEWHERE_IN_IT = (
+        1,
+        Ending.NOTHING,
+        "it already lies in the destination's memory, at another place",
+    )
+    THERE_ALREADY = (1, Ending.SAID, "its elements exist before and would have to be moved")
+    MOVING = (1, Ending.NOTHING, "a loop gives it another memory block in every iteration")
+    OF_FUNCTION = (
+        1,
+        Ending.NOTHING,
+        "a function that is not inlined creates it or takes it as an argument",
+    )
+    OTHER_SPACE = (1, Ending.NOTHING, "it lies in another kind of memory")
+    OTHER_SHAPE = (2, Ending.NOTHING, "it changes its shape in a way that needs a copy")
+    A_PART = (2, Ending.NOTHING, "only a part of it goes into the destination")
     SKIPPING = (2, Ending.NOTHING, "a view of it skips elements")
-    BUILT_OTHERWISE = (2, Ending.NOTHING, "its memory is built in another way as well")
-    OTHER_LAYOUT = (2, Ending.NOTHING, "its layout changes on the way")
+    BUILT_OTHERWISE = (2, Ending.NOTHING, "its memory block is also written in another way")
+    OTHER_LAYOUT = (2, Ending.NOTHING, "its layout changes between creation and destination")
     USED_AGAIN = (
         3,
         Ending.CHANGE,
-        "it is used after it was put into its place",
+        "it is used after it was copied into the destination",
         "Use the part of the result instead of {}.",
     )
-    RESULT_AS_WELL = (3, Ending.NOTHING, "it is a result of the body as well")
-    HANDED_ON = (3, Ending.NOTHING, "a loop or branch hands its memory on")
+    RESULT_AS_WELL = (3, Ending.NOTHING, "it is also a result of the body")
+    HANDED_ON = (3, Ending.NOTHING, "a loop or branch returns its memory block")
     NO_NAME = (4, Ending.NOTHING, "an index has no name")
     COMPUTED_LATER = (
         4,
         Ending.CHANGE,
-        "the place is computed after the array",
+        "the destination is computed after the array",
         "Compute {} before {}.",
     )
-    DEPENDS_ON_IT = (4, Ending.NOTHING, "the place is computed from the array")
-    DIVIDED = (4, Ending.CONDITION, "the place is computed by a division that may fail")
-    NO_ROOM = (4, Ending.CONDITION, "sizes beside the place may be negative")
-    OUTSIDE = (4, Ending.CONDITION, "the place may be outside of the destination")
+    DEPENDS_ON_IT = (4, Ending.NOTHING, "the destination is computed from the array")
+    DIVIDED = (4, Ending.CONDITION, "the destination is computed by a division that may fail")
+    NO_ROOM = (4, Ending.CONDITION, "sizes next to the destination may be negative")
+    OUTSIDE = (4, Ending.CONDITION, "the slice may lie outside the destination")
     IN_OPERATOR = (5, Ending.NOTHING, "an operator uses it")
-    COMPUTED_CELLS = (5, Ending.NOTHING, "which elements are used is computed")
+    COMPUTED_CELLS = (
+        5,
+        Ending.NOTHING,
+        "the indices of the elements that are used are computed at run time",
+    )
     ANY_CELL = (5, Ending.NOTHING, "any element of the destination may be used")
-    UNKNOWN_CELLS = (5, Ending.NOTHING, "which elements are used is not known")
-    NOT_APART = (5, Ending.CONDITION, "what is written early may meet what is still needed")
-    MADE_OUTSIDE = (6, Ending.NOTHING, "what would be overwritten is made outside")
-    KEPT = (6, Ending.NOTHING, "what would be overwritten is used again, or handed on")
+    UNKNOWN_CELLS = (5, Ending.NOTHING, "the elements that are used are not known")
+    NOT_APART = (5, Ending.CONDITION, "writing early may overwrite elements that are still needed")
+    MADE_OUTSIDE = (6, Ending.NOTHING, "the overwritten array is created outside")
+    KEPT = (6, Ending.NOTHING, "the overwritten array is used again or returned")
     CALLERS = (
         6,
         Ending.CHANGE,
-        "what would be overwritten belongs to the caller",
-        "With a unique type, `{}: *[]..`, it may be reused.",
+        "the overwritten array belongs to the caller",
+        "Give it a unique type, `{}: *[]..`, to allow reuse.",
     )
     FROM_BRANCH = (6, Ending.NOTHING, "a branch returns memory that is used elsewhere")
-    FROM_LOOP = (6, Ending.NOTHING, "what would be overwritten comes out of a loop")
-    LOOP_SHARES = (6, Ending.NOTHING, "a loop hands memory on that is used elsewhere")
+    FROM_LOOP = (6, Ending.NOTHING, "the overwritten array is the result of a loop")
+    LOOP_SHARES = (6, Ending.NOTHING, "a loop returns a memory block that is used elsewhere")
     START_KEPT = (
         6,
         Ending.CHANGE,
-        "what a loop starts with is used elsewhere",
+        "the initial value of a loop is used elsewhere",
         "Start the loop with a copy of {}.",
     )
-    GUARD = (7, Ending.CONDITION, "what is checked does not follow from what is known")
-    SPENT = (8, Ending.NOTHING, "the steps for proofs are used up")
+    GUARD = (7, Ending.CONDITION, "the checked condition does not follow from the known facts")
+    SPENT = (8, Ending.NOTHING, "the proof budget of the program is used up")
     SLOWER = (9, Ending.SAID, "building it in place would take longer")
 
     def __init__(self, condition: int, ending: Ending, about: str, change: str = "") -> None:
@@ -118,8 +130,8 @@ class NotMerged(Kind):
 class NotHoisted(Kind):
     """A loop allocates memory in every iteration."""
 
-    OWN_SIZE = (Ending.NOTHING, "its size depends on what is computed in the loop")
-    KEPT_FOR_LONG = (Ending.NOTHING, "it is not clear for how many iterations it is kept")
+    OWN_SIZE = (Ending.NOTHING, "its size depends on a value computed in the loop")
+    KEPT_FOR_LONG = (Ending.NOTHING, "the number of iterations for which it is live is unknown")
 
 
 KINDS: dict[str, type[Kind]] = {

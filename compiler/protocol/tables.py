@@ -60,7 +60,7 @@ def _left(kind: Kind) -> str:
             return kind.change.replace("{}", "NAME")
         case Ending.CONDITION:
             return f"{kind.ending.value}; else: {NOTHING}"
-    return kind.hint() or "none: the reason says it"
+    return kind.hint() or "none: the reason says what to change"
 
 
 def _operation(schemas: Schemas, one: Operation[Any]) -> str:

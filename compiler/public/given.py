@@ -41,10 +41,10 @@ def as_value(param: Param, arg: Any) -> Value:
         with np.errstate(over="ignore"):
             made = plain.astype(DTYPE[prim])
     except (ValueError, TypeError, OverflowError) as problem:
-        raise InputError(f"`{name}` is given no value: {problem}.") from None
+        raise InputError(f"`{name}` has no value: {problem}.") from None
     exact = prim[0] == "f" and plain.dtype.kind in "iuf"
     kind = "b" if prim == "bool" else "iu"
     fits = plain.dtype.kind in kind and bool((made == plain).all())
     if plain.size and not exact and not fits:
-        raise InputError(f"`{name}` is of type {prim}, which cannot hold what is given.")
+        raise InputError(f"`{name}` has type {prim}, which cannot hold the given value.")
     return made if made.ndim else made.dtype.type(made)

@@ -105,7 +105,7 @@ def cell(line: str, source: str, names: dict[str, Any]) -> CellShown:
 def _cell(line: str, source: str, names: dict[str, Any]) -> CellShown:
     asked = _options().parse_args(shlex.split(line))
     if not asked.name.isidentifier():
-        raise UsageError(f"%%stridescope: `{asked.name}` is no name of Python.")
+        raise UsageError(f"%%stridescope: `{asked.name}` is not a valid Python name.")
     program = deep(lambda: CompiledProgram(source, asked.target, asked.disable))
     names[asked.name] = program
     entry = asked.entry or ("main" if "main" in program.entries else (*program.entries, "main")[0])

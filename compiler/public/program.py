@@ -116,8 +116,8 @@ class CompiledProgram:
             rank = len(getattr(param.type, "shape", ()))
             if k in which and rank > MOST_DIMENSIONS:
                 raise UsageError(
-                    f"Input {k + 1} has {rank} dimensions and is not row-major: steps are taken "
-                    f"of at most {MOST_DIMENSIONS}.",
+                    f"Input {k + 1} has {rank} dimensions and is not row-major, but "
+                    f"strides are supported for at most {MOST_DIMENSIONS} dimensions.",
                     hint="Copy it on the device: `cupy.ascontiguousarray`.",
                 )
         work = Compilation(
@@ -182,7 +182,7 @@ class EntryPoint:
         elif chosen not in BACK_ENDS or not BACK_ENDS[chosen].target.in_step:
             raise UsageError(
                 f"An argument lies on a GPU, and the target is `{chosen}`.",
-                hint="Copy it: `.get()` of CuPy's arrays; or leave the target out.",
+                hint="Copy it with CuPy's `.get()`, or leave the target out.",
             )
         else:
             found = self._on_gpu(args, near, wanted, stream)
@@ -217,8 +217,8 @@ def _outside(asked: OfProgram, entry: str) -> Outside:
     found = api.outside(asked, entry)
     if not all(map(is_plain, (*found.params, *found.results))):
         raise UsageError(
-            "Only numbers, booleans and arrays of them can be given and returned here.",
-            hint="Write an entry point that takes and gives the parts one by one.",
+            "Only numbers, booleans and arrays of them can be passed and returned here.",
+            hint="Write an entry point that takes and returns the components one by one.",
         )
     return found
 

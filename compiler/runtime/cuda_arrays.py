@@ -91,7 +91,7 @@ class DeviceArray:
     def exported(self) -> Any:
         """Return a CuPy array over the same memory."""
         if self.block.constant:
-            raise BufferError("this result is an input that nobody may write to")
+            raise BufferError("this result is a read-only input")
         return self._gpu.array(self.block.address, self.shape, self.dtype, self.block)
 
     def reshape(self, shape: Sequence[int]) -> DeviceArray:
@@ -298,14 +298,17 @@ class DeviceProgram:
         if 0 not in found.shape and not self.gpu.owns(found.address):
             raise UsageError(
                 f"{name} is not in the memory of the device of this program.",
-                hint="All arrays of a call have to be on one device: copy it to that of the first.",
+                hint=(
+                    "All arrays of a call must be on one device: copy it to the device of "
+                    "the first."
+                ),
             )
         try:
             if not found.together:
                 found.spread()
         except ValueError:
             raise UsageError(
-                f"{name} has elements at other places than multiples of their size.",
+                f"The elements of {name} are not aligned to their size.",
                 hint="Copy it on the device: `cupy.ascontiguousarray`.",
             ) from None
 
@@ -333,7 +336,7 @@ class DeviceProgram:
             kinds = f"{found.dtype.name} of shape {found.shape}"
             raise UsageError(f"{name} must be an array of {kinds}.")
         if there.constant or not there.together:
-            raise UsageError(f"{name} must be row-major, and one that may be written to.")
+            raise UsageError(f"{name} must be row-major and writable.")
         self._check_place(there, name)
         if there.stream is not None:
             self.gpu.follow(there.stream)

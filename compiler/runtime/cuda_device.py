@@ -344,9 +344,9 @@ class Device:
         count = blocks_for(points, blocks)
         if count > MOST_BLOCKS:
             raise RuntimeError_(
-                f"The kernel `{name}` would have {count:,} blocks of threads, of which a GPU "
-                f"takes {MOST_BLOCKS:,} at once.",
-                hint="Try smaller inputs, or run with the C back end.",
+                f"The kernel `{name}` would have {count:,} blocks of threads, but a GPU "
+                f"takes at most {MOST_BLOCKS:,}.",
+                hint="Try smaller inputs, or run with the C backend.",
             )
         if most >= LIMIT and not self.wide and count > 0:
             raise TooWide

@@ -35,8 +35,8 @@ FILES = ("driver", "image", "inputs", "results")
 
 
 LARGEST = (
-    "The results take {:,} bytes, and a run on a GPU can hand over {:,}.",
-    "Return less, such as a part of the array or what you need of it, or run with the C back end.",
+    "The results take {:,} bytes, but a run on a GPU can return at most {:,}.",
+    "Return less, such as a part of the array, or run with the C backend.",
 )
 
 

@@ -24,8 +24,8 @@ SHARED = "/dev/nvidiactl"
 """A file of all GPU users, whose bytes are locks: each device has one."""
 LOOK_SECONDS = 0.02
 BUSY = (
-    "All devices were busy with other programs up to the deadline",
-    "Ask again later, or name more devices in `STRIDESCOPE_DEVICES`.",
+    "All devices were busy with other programs until the deadline",
+    "Try again later, or name more devices in `STRIDESCOPE_DEVICES`.",
 )
 Place = Found
 _OURS: defaultdict[str, Lock] = defaultdict(Lock)
@@ -69,7 +69,7 @@ def places(found: Sequence[Place]) -> list[Place]:
         if not fitting:
             known = ", ".join(f"{k}: {one.name}, {one.identity}" for k, one in enumerate(found))
             raise UsageError(
-                f"{CHOSEN} names `{name}`, which is no device of this machine.",
+                f"{CHOSEN} names `{name}`, which is not a device of this machine.",
                 hint=f"There are {known}.",
             )
         chosen += [one for one in fitting if one not in chosen]

@@ -9,9 +9,9 @@ from compiler.base.errors import CompileError, RuntimeError_, UsageError
 
 OUT_OF_MEMORY = 2
 
-_INSTEAD = "Run with the C back end, or"
+_INSTEAD = "Run with the C backend, or"
 NO_GPU = (
-    "This machine has no GPU of NVIDIA that a program can reach (there is no /dev/nvidia0).",
+    ("This machine has no NVIDIA GPU that a program can reach (there is no /dev/nvidia0)."),
     f"{_INSTEAD} on a machine with a GPU and NVIDIA's driver; a container must be given the GPU.",
 )
 NO_DRIVER = (
@@ -23,29 +23,29 @@ NO_DEVICE = (
     f"{_INSTEAD} see what `nvidia-smi -L` lists; a container must be given the GPU.",
 )
 NO_CUPY = (
-    "CuPy is not installed, which runs programs on a GPU.",
+    "CuPy, which runs programs on a GPU, is not installed.",
     "Install `stridescope[cuda13]`, or `stridescope[cuda12]` for a driver of CUDA 12.",
 )
 NO_BINDINGS = (
-    "NVIDIA's `cuda-bindings` are not installed, which tell GPUs from each other.",
+    "NVIDIA's `cuda-bindings`, which identify GPUs, are not installed.",
     NO_CUPY[1],
 )
 BROKEN_CUPY = (
-    "CuPy cannot be imported, which runs programs on a GPU",
+    "CuPy, which runs programs on a GPU, cannot be imported",
     "Remove what is installed of CuPy (`pip list | grep -i cupy`), then install "
     "`stridescope[cuda13]`, or `stridescope[cuda12]` for a driver of CUDA 12.",
 )
 OLD_CUPY = (
     "CuPy is too old",
-    "Install `stridescope[cuda13]`, or `stridescope[cuda12]` for a driver of CUDA 12, anew.",
+    "Reinstall `stridescope[cuda13]`, or `stridescope[cuda12]` for a driver of CUDA 12.",
 )
 TWO_CUPYS = (
-    "Several packages of CuPy are installed, of which one overwrites the other",
+    "Several CuPy packages are installed, and one overwrites the other",
     "Uninstall all of them, then install one: `stridescope[cuda13]`, or `stridescope[cuda12]` "
     "for a driver of CUDA 12.",
 )
 OTHER_CUPY = (
-    "CuPy is one for AMD's GPUs",
+    "The installed CuPy is for AMD GPUs",
     "Uninstall it, then install `stridescope[cuda13]`, or `stridescope[cuda12]` for a driver of "
     "CUDA 12.",
 )
@@ -58,31 +58,31 @@ OLD_GPU = (
     f"Kernels need compute capability 7.0 or later. {_INSTEAD} on another GPU.",
 )
 UNREADABLE = (
-    "The driver does not take the machine code",
+    "The driver does not accept the machine code",
     "Update the driver, or install the NVRTC that fits it (`stridescope[cuda12]`, `[cuda13]`).",
 )
 IN_USE = (
-    "Another process has the GPU for itself, or it is not ready",
-    "Ask again later; `nvidia-smi -q -d COMPUTE` tells the mode, which should be `Default`.",
+    "Another process uses the GPU exclusively, or the GPU is not ready",
+    ("Try again later; `nvidia-smi -q -d COMPUTE` shows the mode, which should be `Default`."),
 )
 FULL = (
     "There is not enough memory on the GPU",
-    "Try smaller inputs; `nvidia-smi` tells who else has memory of it.",
+    "Try smaller inputs; `nvidia-smi` shows which processes use its memory.",
 )
 STOPPED = (
-    "The GPU stopped the program at an access or an instruction that it may not make",
+    "The GPU stopped the program at an illegal access or instruction",
     "That is a defect of Stridescope: please report the program and its inputs.",
 )
 LOST = (
     "The GPU was lost while the program ran",
-    "Ask again: the next run starts anew. If it goes again, see `dmesg` for `Xid`; restart it.",
+    ("Run it again. If the GPU is lost again, look for `Xid` in `dmesg`, and restart the machine."),
 )
 SLOW = (
-    "The machine ended a kernel that ran too long",
+    "The driver stopped a kernel that ran too long",
     "Try smaller inputs; a GPU with a screen has a time limit of its own.",
 )
 CAPTURED = (
-    "The stream is being captured, and a program waits for numbers of the GPU",
+    "The stream is being captured, but the program must wait for numbers from the GPU",
     "Call it before or after the capture, or on another stream.",
 )
 OTHER = ("CUDA refused a call", "See NVIDIA's documentation for this name.")

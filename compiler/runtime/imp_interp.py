@@ -226,8 +226,8 @@ def _allocate(zero: Number, count: int, prov: Prov) -> list[Number]:
     """Allocate a block; `count` is exact."""
     if not 0 <= count <= MAX_CELLS:
         raise _failure(
-            f"There is not enough memory for an array of {count} elements: the interpreter has"
-            f" at most {MAX_CELLS}.",
+            f"There is not enough memory for an array of {count} elements: the "
+            f"interpreter allows at most {MAX_CELLS}.",
             prov,
         )
     return [zero] * count

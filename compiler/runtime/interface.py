@@ -70,7 +70,9 @@ def told(value: object, name: str) -> ArrayOnGpu:
     if not fits or given["version"] not in VERSIONS or not known or address % kind.itemsize:
         raise UsageError(
             f"{name} has no `{INTERFACE}` of version 2 or 3 that makes sense.",
-            hint="A shape, a type, an aligned address, no mask, and a stream other than 0.",
+            hint=(
+                "It needs a shape, a type, an aligned address, no mask, and a stream other than 0."
+            ),
         )
     return made
 

@@ -90,8 +90,8 @@ def keep(key: str, made: Path) -> Path:
     except OSError as error:
         raise Limitation(
             codes.limits.RESOURCES,
-            f"there is no room for the compiled program ({error.strerror})",
-            hint="Free some space, or run it with the reference interpreter.",
+            f"there is no disk space for the compiled program ({error.strerror})",
+            hint="Free some disk space, or run it with the reference interpreter.",
         ) from None
     there, own = (known + len(data) for known in _known.get(home, (MOST_BYTES, MOST_BYTES)))
     if there > MOST_BYTES or own * _SOME > MOST_BYTES:

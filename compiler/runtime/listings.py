@@ -176,7 +176,7 @@ def _use(kernel: str, code: list[Piece], log: str) -> KernelUse:
     """Read a kernel's resources from NVRTC's log, and compute its occupancy."""
     found = re.search(_NEEDS.format(re.escape(kernel)), log)
     if found is None:
-        raise CompilerBug(f"NVRTC does not tell what the kernel {kernel} needs.")
+        raise CompilerBug(f"NVRTC does not report the resources of the kernel {kernel}.")
     spilled, registers, shared = (int(n or 0) for n in found.groups())
     blocks = blocks_at_once(registers, shared)
     instructions = sum(text[0] == " " for _, text in code)

@@ -30,11 +30,11 @@ from compiler.sandbox.policies import COMPILE
 
 DEFAULT_ARCH = "sm_90"
 NO_NVRTC = (
-    "NVRTC is not installed, which makes machine code of CUDA text.",
+    "NVRTC, which compiles CUDA to machine code, is not installed.",
     "Install `stridescope[cuda13]`, or `stridescope[cuda12]` for a driver of CUDA 12.",
 )
 NOT_FOR_IT = (
-    "NVRTC makes no code for this GPU",
+    "NVRTC cannot generate code for this GPU",
     "Install the NVRTC of another CUDA: `stridescope[cuda12]` for an old GPU, a newer "
     "`stridescope[cuda13]` for a new one.",
 )

@@ -379,7 +379,7 @@ class _Runner:
     def crash(self, status: int) -> RuntimeError_:
         """Make the error for a run that ended without an answer."""
         if status == -signal.SIGXCPU:
-            return TimeoutError_("The program used up its processor time.")
+            return TimeoutError_("The program exceeded its limit of processor time.")
         if status == -signal.SIGKILL:
             return RuntimeError_("The program was killed, most likely for lack of memory.")
         name = signal.Signals(-status).name if status < 0 else f"exit status {status}"

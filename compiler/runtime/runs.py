@@ -76,7 +76,7 @@ class WindowOf:
 
 def senseless() -> RuntimeError_:
     """Make the error of a run whose process gave a malformed answer."""
-    return RuntimeError_("The program overwrote what its process says about its results.")
+    return RuntimeError_("The program overwrote the description of its results.")
 
 
 # --- values ----------------------------------------------------------------------------------

@@ -120,7 +120,9 @@ def state() -> WallState:
     Inside a wall no second one is tried.
     """
     if is_confined():
-        return WallState(Wall(), {}, ("The process that asks is inside a wall itself.",))
+        return WallState(
+            Wall(), {}, ("This process is itself confined, so it cannot confine another.",)
+        )
     complaints: list[str] = []
     for wall in walls():
         layers, complaint = _probe(wall)

@@ -22,7 +22,7 @@ from compiler.ir.recursion import DEEPEST, calls_itself, tail_call_index, too_de
 from compiler.ir.sizes import signed
 
 USUAL_BYTES = 1 << 33
-_MEMORY = "The run needs more memory than there is."
+_MEMORY = "The run needs more memory than the machine has."
 _RESERVE, _STEP = 1 << 26, 256
 """Bytes of address space to leave free, tested after so many calls."""
 
@@ -210,7 +210,7 @@ class Watched:
             rows *= max(size, 1)
         if rows >= 1 << 63:
             wanted = f"An array of shape {list(shape)} has rows of {rows} bytes"
-            raise self.error(f"{wanted}, which is more than can be told in 64 bits.")
+            raise self.error(f"{wanted}, which is more than 64 bits can count.")
         if total > self.most_bytes:
             wanted = f"An array of shape {list(shape)} needs {total} bytes"
             said = f"{wanted}, which is more than the {self.most_bytes} allowed."

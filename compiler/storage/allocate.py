@@ -32,14 +32,10 @@ from compiler.storage.state import Handler, MemoryState
 from compiler.storage.strides import in_order, order_of
 from compiler.storage.transposed_rows import TURNED, Order, transposed_layouts
 
-RESULT = Rule("memory/result", "Tells of copies that results need.", optional=False)
-CONCAT = Rule(
-    "memory/concat", "Tells of copies, which short-circuiting may remove.", optional=False
-)
-RESHAPE = Rule("memory/reshape", "Tells of copies that changes of shape need.", optional=False)
-UPDATE = Rule(
-    "memory/update", "Tells of copies, which short-circuiting may remove.", optional=False
-)
+RESULT = Rule("memory/result", "Reports copies that results need.", optional=False)
+CONCAT = Rule("memory/concat", "Reports copies that short-circuiting may remove.", optional=False)
+RESHAPE = Rule("memory/reshape", "Reports copies that changes of shape need.", optional=False)
+UPDATE = Rule("memory/update", "Reports copies that short-circuiting may remove.", optional=False)
 HANDLERS: dict[type, Handler] = {**control.HANDLERS, **kernels.HANDLERS}
 
 
@@ -169,8 +165,7 @@ def _concat(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     state.note(
         CONCAT,
         stm.prov,
-        f"{state.called(stm.pat[0].name)} gets a block of its own, and the arrays "
-        "that it is put together from are copied into it.",
+        f"{state.called(stm.pat[0].name)} gets its own block, and its parts are copied into it.",
         ("copied", state.spell.size(kind.prim, Poly.product(kind.shape))),
     )
 
@@ -264,8 +259,8 @@ def _update(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
         because = f"Copies {value} from where it was built to its place in {target}."
         if shared:
             because = (
-                f"Copies {value} twice: it lies in the same block as {target}, and so must "
-                "be out of the way before it is written there."
+                f"Copies {value} twice: it lies in the same block as {target}, so it is "
+                "first copied elsewhere."
             )
         kind = state.array(exp.value)
         size = state.spell.size(kind.prim, Poly.product(kind.shape))
@@ -298,7 +293,7 @@ def _none_left(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
 
 ALLOCATE = Pass(
     "memory",
-    "Gives every array a block and an LMAD.",
+    "Gives every array a memory block and an LMAD.",
     allocate,
     (ARRAY_OPERATOR, BRANCH, CONCAT, LOOP, RESHAPE, RESULT, ROW, TURNED, UPDATE),
 )

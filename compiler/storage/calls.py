@@ -105,6 +105,6 @@ def _parts(exp: ir.Exp) -> tuple[ir.Operand, ...]:
 
 LOOK_INSIDE = Pass(
     "look-inside",
-    "Puts functions in the place of calls where views go in, or results become parts of others.",
+    "Inlines calls whose arguments are views, or whose results become parts of other arrays.",
     look_inside,
 )

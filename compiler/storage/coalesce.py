@@ -41,20 +41,30 @@ from compiler.storage.strides import (
     sectors,
 )
 
-READS = Rule("coalesce/reads", "Threads read what lies far apart from a copy in another order.")
-WRITES = Rule("coalesce/writes", "Threads write rows of their own next to each other.")
+READS = Rule(
+    "coalesce/reads",
+    "Copies an array to another layout so that neighbouring threads read neighbouring elements.",
+)
+WRITES = Rule(
+    "coalesce/writes",
+    "Lays out rows that threads write so that neighbouring threads write neighbouring elements.",
+)
 MAP_SQUARES = Rule(
-    "coalesce/squares", "A map that reads matrices across takes squares of them as they lie."
+    "coalesce/squares",
+    "Reads square tiles of a transposed matrix in a map.",
 )
 Order = tuple[int, ...]
-_FAR = "Neighbouring threads read elements of {} that lie far apart."
-_FAR_ROWS = "Neighbouring threads write rows of {} that lie far apart."
-_COSTS = "To copy it in another order would take at least as many sectors as that saves."
-_PART = "They read a part of it, and it is copied in another order only where all of it is read."
-_WHOLE = "Make an array of the part that is read, or exchange its dimensions where it is made."
-_WRITTEN = "The kernel writes into it as well, which a copy would not see."
+_FAR = "Neighbouring threads read elements of {} that are far apart."
+_FAR_ROWS = "Neighbouring threads write rows of {} that are far apart."
+_COSTS = "Copying it to another layout would take at least as many sectors as it saves."
+_PART = (
+    "They read only a part of it, and the compiler changes the layout only of arrays that "
+    "are read as a whole."
+)
+_WHOLE = "Copy the part that is read to a new array, or transpose the array where it is computed."
+_WRITTEN = "The kernel also writes to it, and a copy would miss these writes."
 _TOGETHER = (
-    "The kernel builds them from other arrays, or their places are not known before the kernel."
+    "The kernel builds them from other arrays, or their places are unknown before the kernel."
 )
 
 
@@ -140,8 +150,9 @@ class _Coalescing:
             return
         if self.ctx.target.in_step and are_columns(exp, scope.types):
             because = (
-                "Columns are reduced as they lie, row by row: neighbouring threads take "
-                "neighbouring columns, blocks of threads some of the rows each. Nothing is copied."
+                "Columns are reduced in their row-major layout: neighbouring threads "
+                "take neighbouring columns, and each block of threads takes some of "
+                "the rows. Nothing is copied."
             )
             if self.ctx.commit(COLUMNS, stm.prov, Applied(True, because)) is not None:
                 self.bind(stm, scope)
@@ -247,8 +258,8 @@ class _Coalescing:
         if lmad is None or not _is_turned(lmad.permute(order)) or not self.ctx.target.in_step:
             return ()
         because = (
-            f"All that the kernel does is to put {self.spell.array(array)} in another order: it is "
-            "copied, so that neighbouring threads find elements next to each other."
+            f"The kernel only reorders {self.spell.array(array)}, so it becomes a copy "
+            "in which neighbouring threads access neighbouring elements."
         )
         if self.ctx.commit(READS, stm.prov, Applied(True, because), blocks=(_block(kind),)) is None:
             return ()
@@ -285,10 +296,10 @@ class _Coalescing:
         assert isinstance(kind, ir.Array)
         there, cost = scope.ordered.get((array, order)), 0 if again else 2 * BYTES[kind.prim]
         called = self.spell.array(array)
-        how = ", as it lies in that order already" if there else " in a copy in another order"
+        how = ", because it has that layout already" if there else " in a copy with another layout"
         because = (
-            f"Neighbouring threads read elements of {called} that lie far apart: they find them "
-            f"next to each other{how}."
+            f"Neighbouring threads would read elements of {called} that are far apart; "
+            f"they read neighbouring elements{how}."
         )
         numbers: tuple[tuple[str, str], ...] = (
             ("sectors for 32 threads", f"{read.before} -> {read.after}"),
@@ -368,8 +379,9 @@ class _Coalescing:
             return stm
         block = self.ctx.fresh(f"{base_of(param.name)}_mem")
         because = (
-            f"Neighbouring threads write rows of {self.spell.array(param.name)} that lie far "
-            "apart: they write them next to each other, and a copy puts them into their place."
+            f"Neighbouring threads would write rows of {self.spell.array(param.name)} "
+            "that are far apart. They write neighbouring elements instead, and a copy "
+            "moves these to their place."
         )
         numbers = (("sectors for 32 threads", f"{before} -> {size}"), ("for the copy", str(cost)))
         done = Applied(True, because, numbers)
@@ -506,7 +518,7 @@ def _dropping(names: set[Name], fun: ir.Function) -> ir.Function:
 
 COALESCE = Pass(
     "coalesce",
-    "Lets neighbouring threads of a GPU find their elements next to each other.",
+    "Changes layouts so that neighbouring threads of a GPU access neighbouring elements.",
     coalesce,
     (READS, WRITES, COLUMNS, MAP_SQUARES),
     optional=True,

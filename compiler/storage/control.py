@@ -26,7 +26,7 @@ from compiler.storage.state import Handler, MemoryState
 HANDLERS: dict[type, Handler] = {}
 
 BRANCH = Rule("memory/if", "Lets branches return arrays of different layouts.", optional=False)
-LOOP = Rule("memory/loop", "Tells of what loops do with memory.", optional=False)
+LOOP = Rule("memory/loop", "Reports how loops use memory.", optional=False)
 
 ZERO = Poly.const(0)
 
@@ -164,15 +164,16 @@ def _explain_if(state: MemoryState, param: ir.Param, layout: Layout, prov: Prov)
         state.note(
             BRANCH,
             prov,
-            f"The branches leave {state.called(param.name)} in one block at different places, "
-            f"so they return {layout.names() or 'nothing more'} with it, and no element is copied.",
+            f"The branches leave {state.called(param.name)} at different places of one "
+            f"block, so they also return {layout.names() or 'nothing more'}, and no "
+            "element is copied.",
         )
     elif layout.offset is None or layout.strides is not None:
         state.note(
             BRANCH,
             prov,
-            f"The branches lay out {state.called(param.name)} differently, so they return "
-            f"{layout.names()} with it, and no element is copied.",
+            f"The branches lay out {state.called(param.name)} differently, so they also "
+            f"return {layout.names()}, and no element is copied.",
         )
 
 
@@ -239,7 +240,7 @@ def _first_guess(
             LOOP,
             prov,
             f"Copies {state.called(start)} once before the loop, because it is not "
-            "row-major and the arrays that take its place in later iterations are.",
+            "row-major but its values in later iterations are.",
             ("copied", state.spell.size(kind.prim, Poly.product(kind.shape))),
         )
         start = state.copy(start, prov, out)

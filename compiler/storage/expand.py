@@ -464,7 +464,7 @@ class Expansion:
         if size is not None and stays and self.owner.keeps(size * BYTES[exp.prim]):
             self._own(param, size, exp.prim, "private", prov)
             shown = self.called.spell.size(exp.prim, exp.count)
-            because = f"Every thread keeps {self.called(param.name, prov)} to itself."
+            because = f"Every thread keeps {self.called(param.name, prov)} private."
             self.ctx.tell("note", EXPANSION, prov, because, numbers=(("per thread", shown),))
             return []
         return self._expand(param, exp, prov)
@@ -481,8 +481,8 @@ class Expansion:
         own = ir.Param(param.name, ir.Mem(exp.prim, "shared"))
         self.owner.own.append(ir.Stm((own,), exp, prov))
         because = (
-            f"The threads of a block share {self.called(param.name, prov)}, where what they share "
-            "fits; else another version of the code is taken."
+            f"The threads of a block share {self.called(param.name, prov)} if it fits "
+            "into shared memory; otherwise another version of the code runs."
         )
         numbers = (("per block of threads", self.called.spell.size(exp.prim, exp.count)),)
         self.ctx.tell("note", EXPANSION, prov, because, numbers=numbers)
@@ -515,10 +515,10 @@ class Expansion:
         if count is None:
             raise Limitation.at(
                 codes.limits.KERNEL_SIZE,
-                f"How much memory {self.called(param.name, prov)} needs is known only inside the "
-                "kernel, where nothing can be allocated.",
+                f"The size of {self.called(param.name, prov)} is known only inside the "
+                "kernel, which cannot allocate memory.",
                 prov,
-                "Use an array whose size does not depend on what the same array was before.",
+                "Use an array whose size does not depend on its earlier contents.",
             )
         self._make(param, exp, count, prov, measured)
         return checks
@@ -536,7 +536,7 @@ class Expansion:
     def _kept(self, param: ir.Param, exp: ir.Alloc, prov: Prov) -> ir.Stm:
         """Keep a block whose size only its thread knows; the thread allocates it."""
         name = self.called(param.name, prov)
-        because = f"Every thread makes memory for {name}, of a size that only it knows."
+        because = f"Every thread allocates memory for {name}, whose size only that thread knows."
         numbers = (("per thread", self.called.spell.size(exp.prim, exp.count)),)
         self.ctx.tell("note", EXPANSION, prov, because, numbers=numbers)
         kind = ir.Mem(exp.prim, "private")
@@ -560,17 +560,17 @@ class Expansion:
         new = ir.Param(self.ctx.fresh(param.name), ir.Mem(exp.prim))
         self.before.append(ir.Stm((new,), ir.Alloc(total, exp.prim), prov))
         self.moved[param.name] = (new.name, self.owner, count)
-        whose, order = "thread", "one thread's after another's"
+        whose, order = "thread", "one thread's elements after another's"
         if self.owner.is_block:
-            whose, order = "block of threads", "those of each next to each other"
+            whose, order = "block of threads", "the elements of each next to each other"
         elif self.ctx.target.in_step:
-            order = "those of all threads at one index next to each other"
+            order = "the elements of all threads at one index next to each other"
         because = (
-            f"Every {whose} needs {self.called(param.name, prov)} in memory of its own: all are in "
-            f"one block, {order}."
+            f"Every {whose} needs its own {self.called(param.name, prov)}: all are in "
+            f"one memory block, {order}."
         )
         if measured:
-            because += " A kernel before computes how much that is at most."
+            because += " A kernel before it computes the largest size."
         sizes = [self.called.spell.size(exp.prim, number) for number in (count, total)]
         numbers = ((f"per {whose}", sizes[0]), ("in all", sizes[1]))
         self.ctx.tell("note", EXPANSION, prov, because, numbers=numbers)

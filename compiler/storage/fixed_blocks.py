@@ -31,7 +31,7 @@ from compiler.storage.derived_layouts import Followers, reshaped
 
 DOUBLE_BUFFER = Rule(
     "memory/double-buffer",
-    "Tells of copies that keep the loops inside kernels right.",
+    "Reports copies that loops inside kernels need.",
     optional=False,
 )
 
@@ -408,8 +408,8 @@ class FixedBlocks:
     def _explain(self, name: Name, kind: ir.Array, prov: Prov) -> None:
         size = self.spell.size(kind.prim, Poly.product(kind.shape))
         because = sentence(
-            f"{self.spell.array(name)} goes round a loop inside a kernel: each iteration's result "
-            "is copied back to where the next one reads it."
+            f"{self.spell.array(name)} is a loop parameter inside a kernel, so each "
+            "iteration's result is copied back to where the next iteration reads it."
         )
         numbers = (("copied per iteration", size),)
         self.ctx.tell("note", DOUBLE_BUFFER, prov, because, numbers=numbers)
@@ -471,7 +471,7 @@ def _unknown_size(called: str, prov: Prov) -> Limitation:
     return Limitation.at(
         codes.limits.KERNEL_LOOP,
         f"The size of {called} changes in a loop inside a kernel, so its memory cannot "
-        "be reserved beforehand.",
+        "be allocated before the kernel.",
         prov,
-        "Give it the largest size that it can have, and keep count of what is in use.",
+        "Create it with its largest possible size, and count the elements in use.",
     )

@@ -25,11 +25,14 @@ from compiler.protocol.refusals import NotHoisted
 from compiler.storage.blocks import all_links, classes
 from compiler.storage.interference import Sizes, fused_scan_blocks, owners
 
-HOIST = Rule("merge/hoist", "Memory that a loop needs in every iteration is made before it.")
+HOIST = Rule(
+    "merge/hoist", "Moves an allocation of the same size in every iteration out of the loop."
+)
 NEAR = 32
 """Maximum number of blocks compared per side of a branch."""
 DOUBLE = Rule(
-    "merge/double-buffer", "What a loop computes anew takes turns in blocks made before it."
+    "merge/double-buffer",
+    "Replaces allocations in a loop by alternating blocks that are allocated before it.",
 )
 
 
@@ -191,8 +194,8 @@ class _Hoisting:
         chain = self._chain(at, blocks)
         if chain is None:
             because = sentence(
-                f"{array} gets new memory in every iteration, because it is not clear for how many "
-                "iterations it is kept."
+                f"{array} gets new memory in every iteration, because the number of "
+                "iterations for which it is live is unknown."
             )
             kind = NotHoisted.KEPT_FOR_LONG
             self.ctx.commit(DOUBLE, stm.prov, Missed(because, kind.hint(), (), kind.id))
@@ -202,8 +205,8 @@ class _Hoisting:
         count = len(chain) + 1
         words = {2: "two blocks", 3: "three blocks"}.get(count, f"{count} blocks")
         because = sentence(
-            f"{array} takes turns in {words} that are made before the loop: what is written next "
-            "is never what is still read."
+            f"{array} alternates between {words} that are allocated before the loop, so "
+            "the loop never writes to the block that it still reads."
         )
         numbers = self._per_iteration(exp)
         if self.ctx.commit(DOUBLE, stm.prov, Applied(True, because, numbers)) is None:
@@ -294,8 +297,8 @@ def _with_common_blocks(stm: ir.Stm, sizes: Sizes, ctx: Ctx, called: Inhabitants
                 continue
             arrays = called(one.name, made.prov), called(name, other.prov)
             because = sentence(
-                f"One block is made before the branches, for {arrays[0]} in one of them and for "
-                f"{arrays[1]} in the other one."
+                f"One block is allocated before the branches, for {arrays[0]} in one "
+                f"branch and {arrays[1]} in the other."
             )
             if ctx.commit(HOIST, made.prov, Applied(True, because)) is not None:
                 before.append(ir.Stm((one,), alloc, made.prov))
@@ -352,7 +355,7 @@ def _with_common_results(stm: ir.Stm, sizes: Sizes, ctx: Ctx, called: Inhabitant
         if alloc is None:
             continue
         array = called(param.name, stm.prov)
-        because = f"Allocates memory for {array} once, before the branches: both need it."
+        because = f"Allocates memory for {array} once, before the branches, because both need it."
         if ctx.commit(HOIST, stm.prov, Applied(True, because)) is not None:
             before.append(ir.Stm((param,), alloc, stm.prov))
             renamed |= dict.fromkeys(names, param.name)

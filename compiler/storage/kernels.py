@@ -23,10 +23,10 @@ HANDLERS: dict[type, Handler] = {}
 
 ARRAY_OPERATOR = Rule(
     "memory/array-operator",
-    "Tells of an operator on whole arrays, or that makes some.",
+    "Reports an operator that takes or returns whole arrays.",
     optional=False,
 )
-ROW = Rule("memory/row", "Tells of copies, which short-circuiting may remove.", optional=False)
+ROW = Rule("memory/row", "Reports copies that short-circuiting may remove.", optional=False)
 
 
 @handles(HANDLERS, ir.SegMap)
@@ -168,8 +168,8 @@ def _row_by_row(
     state.note(
         ARRAY_OPERATOR,
         stm.prov,
-        f"The operator that gives {state.called(stm.pat[0].name)} {does}, so that one thread goes "
-        f"through each row of values in turn. {instead} would run in parallel.",
+        f"The operator that computes {state.called(stm.pat[0].name)} {does}, so one "
+        f"thread processes each row of values in turn. {instead} would run in parallel.",
     )
     out += state.transform(sequential(stm, state.ctx.fresh))
 
@@ -182,7 +182,7 @@ def _explain_row(state: MemoryState, param: ir.Param, result: object, prov: Prov
     state.note(
         ROW,
         prov,
-        f"Each point of the kernel builds {state.called(result)} in memory of its own, which is "
-        f"then copied into its row of {state.called(param.name)}.",
+        f"Each point of the kernel builds {state.called(result)} in its own memory and "
+        f"then copies it into its row of {state.called(param.name)}.",
         ("copied per point", state.spell.size(row.prim, Poly.product(row.shape))),
     )

@@ -32,8 +32,8 @@ from compiler.storage.hoist_allocations import (
 )
 from compiler.storage.interference import Life, Sizes, fused_scan_blocks, live_ranges
 
-RULE = Rule("merge/blocks", "Two blocks become one.")
-KERNELS = Rule("merge/in-kernels", "Two blocks of each point of a kernel become one.")
+RULE = Rule("merge/blocks", "Merges two memory blocks.")
+KERNELS = Rule("merge/in-kernels", "Merges two memory blocks of each point of a kernel.")
 NEAR = 64
 """Number of latest colours considered for a block."""
 AnyBody = TypeVar("AnyBody", ir.Body, ir.KernelBody)
@@ -286,7 +286,7 @@ class Colouring:
                 return None
             colour.count = large
             return colour
-        if not self._commit(colour, life, "becomes as large as the larger of both"):
+        if not self._commit(colour, life, "gets the size of the larger of the two"):
             return None
         if self.ctx is None:
             name = f"max({small}, {large})"
@@ -306,8 +306,8 @@ class Colouring:
             return True
         keeper = self.called(colour.keeper.name, colour.keeper.prov)
         because = sentence(
-            f"{self.called(life.name, life.prov)} takes over the block of {keeper}, which nothing "
-            f"uses any more by then, and which {why}."
+            f"{self.called(life.name, life.prov)} reuses the block of {keeper}, which "
+            f"is no longer used and which {why}."
         )
         numbers = (("saved", self.called.spell.size(life.alloc.prim, life.alloc.count)),)
         return self.ctx.commit(self.rule, life.prov, Applied(True, because, numbers)) is not None
@@ -401,7 +401,7 @@ def _with_colours(body: AnyBody, colours: list[Colour]) -> AnyBody:
 
 MERGE = Pass(
     "merge",
-    "Gives blocks that are never needed at the same time one memory.",
+    "Merges memory blocks that are never live at the same time.",
     merge,
     (RULE, DOUBLE, KERNELS, HOIST),
 )

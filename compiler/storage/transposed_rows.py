@@ -16,7 +16,10 @@ from compiler.ir import nodes as ir
 from compiler.ir.source_names import Spelling
 from compiler.ir.walk import all_stms, count_uses
 
-TURNED = Rule("memory/turned", "Lays rows of threads out as a transposed view of them is read.")
+TURNED = Rule(
+    "memory/turned",
+    "Lays out the rows of threads in the order in which a transposed view reads them.",
+)
 Order = tuple[int, ...]
 """Dimensions of an array, outermost first."""
 
@@ -38,8 +41,9 @@ def transposed_layouts(fun: ir.Function, ctx: Ctx, spell: Spelling) -> dict[Name
     for stm, name, order in found:
         if uses[name] == 1:
             because = (
-                f"Only a transposed view of {spell.array(name)} is used: each thread's row lies as "
-                "that view needs it, next to those of its neighbours."
+                f"Only a transposed view of {spell.array(name)} is used, so each "
+                "thread's row is stored in that order, interleaved with its "
+                "neighbours' rows."
             )
             if ctx.commit(TURNED, stm.prov, Applied(order, because)) is not None:
                 orders[name] = order

@@ -12,7 +12,7 @@ export const STATES: Record<string, { sign: string; words: string }> = {
   dropped: { sign: "✓", words: "not checked when the program runs" },
   hoisted: { sign: "↑", words: "checked once, before" },
   kept: { sign: "?", words: "checked when the program runs" },
-  unused: { sign: "–", words: "in no program" },
+  unused: { sign: "–", words: "not compiled" },
 };
 
 class Mark extends WidgetType {

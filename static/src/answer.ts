@@ -40,7 +40,7 @@ interface Shown {
 
 export class AnswerLine {
   private readonly subject = h("p", { class: "answer-subject" });
-  private readonly items = h("ul", { class: "answer-items", "aria-label": "Costs, worst first" });
+  private readonly items = h("ul", { class: "answer-items", "aria-label": "Costs, most expensive first" });
   private readonly why = h("p", { class: "answer-why", role: "group", "aria-label": "Why", tabindex: 0 });
   private readonly list = h("div", { class: "answer-list" });
   private readonly all = dropdown("all", this.list, () => this.drawAll());
@@ -180,15 +180,15 @@ export class AnswerLine {
     const { model, shown, place } = this;
     const { phase } = model.status;
     if (shown && !model.frozen && (phase === "failed" || phase === "empty"))
-      return [h("strong", {}, "Out of date"), ": made for an earlier text."];
+      return [h("strong", {}, "Out of date"), ": it belongs to an earlier version of the program."];
     if (cost) return [...quoted(cost.because), this.fix(cost)];
     if (!shown) {
-      const without = model.frozen ? "This link was made before costs were told: edit it, and they are." : "";
-      return [without || UNREACHED[model.status.phase] || (model.isCompiling ? "It is being made." : "")];
+      const without = model.frozen ? "This link has no costs: edit it to see them." : "";
+      return [without || UNREACHED[model.status.phase] || (model.isCompiling ? "It is being computed." : "")];
     }
     if (!place) return [shown.answer.unknown[0] ?? NOTHING];
     const fate = fateOf(model.remarks, place);
-    const way = h("button", { class: "link", onclick: () => this.events.way() }, "Its way through the compiler");
+    const way = h("button", { class: "link", onclick: () => this.events.way() }, "Its path through the compiler");
     return [fate?.text ?? "No cost is known here.", " ", way];
   }
 
@@ -217,7 +217,7 @@ export class AnswerLine {
       this.list,
       h(
         "ol",
-        { "aria-label": place ? "All costs of what is selected" : "All costs" },
+        { "aria-label": place ? "All costs of the selection" : "All costs" },
         ...distinct(this.costs).map((cost) =>
           h(
             "li",
@@ -254,4 +254,4 @@ export class AnswerLine {
   }
 }
 
-const NOTHING = "Nothing is known to be paid in vain.";
+const NOTHING = "No avoidable cost is known.";

@@ -2,7 +2,7 @@
 
 export class NotArrived extends Error {
   constructor() {
-    super("This part of the page did not arrive. Try again, or reload the page: what you typed is kept.");
+    super("This part of the page could not be loaded. Try again, or reload the page: your text is kept.");
   }
 }
 

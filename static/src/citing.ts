@@ -49,7 +49,7 @@ export function waysToUse(shared: Shared): HTMLElement {
     const copy = (): void => {
       area.select();
       const done = (said: string) => (): void => void (copied.textContent = said);
-      navigator.clipboard.writeText(text).then(done("Copied."), done("It is selected: copy it."));
+      navigator.clipboard.writeText(text).then(done("Copied."), done("It is selected. Copy it."));
     };
     return h(
       "details",
@@ -67,7 +67,7 @@ export function waysToUse(shared: Shared): HTMLElement {
       "p",
       {},
       h("a", { href: `${shared.url}/offline.html`, download: "" }, "Offline file"),
-      ": all of it, without a server",
+      ": everything in one file, without a server",
     ),
   );
 }

@@ -25,7 +25,7 @@ function failure(message: string, kind = "network", hint = ""): Failure {
   return { ok: false, error: { kind, message, hint, span: null } };
 }
 
-const KEPT = "What you typed is kept here.";
+const KEPT = "Your text is kept in this browser.";
 
 function unreachable(): Failure {
   return navigator.onLine
@@ -47,8 +47,8 @@ function unspoken(status: number): Failure {
   if (status === 429) return failure("Too many requests.", "busy", KEPT);
   if (status >= 502 && status <= 504)
     return failure(`The server cannot be reached now (status ${status}).`, "network", KEPT);
-  if (status === 413) return failure("This is longer than the server takes.", "usage");
-  return failure(`The server answered ${status} and nothing readable.`, "internal");
+  if (status === 413) return failure("This is longer than the server accepts.", "usage");
+  return failure(`The server answered with status ${status} and no readable message.`, "internal");
 }
 
 /** The seconds of a header `Retry-After`; 0 without one. */
@@ -431,7 +431,7 @@ async function batch(
   const response = await send("/api/batch", { ...text, requests }, "text/event-stream", signal);
   if (!streams(response)) {
     const answer = await answerOf(response);
-    return "error" in answer ? answer : failure("The server's answer is not understood.", "internal");
+    return "error" in answer ? answer : failure("The page cannot read the server's answer.", "internal");
   }
   let until = performance.now() + SLICE;
   for await (const [event, data] of eventsOf(response.body)) {

@@ -74,7 +74,7 @@ export class Dock {
     "button",
     {
       class: "widen",
-      title: "Let the details have the room of the stages",
+      title: "Give the details the room of the stages",
       "aria-pressed": "false",
       onclick: () => (this.wide = !this.isWide),
     },
@@ -242,7 +242,7 @@ export class Dock {
         class: "icon grip",
         "data-grip": id,
         "aria-label": "Move this pane",
-        title: "Drag this pane, or move it by the arrow keys",
+        title: "Drag this pane, or move it with the arrow keys",
       },
       "⠿",
     );

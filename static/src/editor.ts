@@ -392,7 +392,7 @@ function whatToDo(): HTMLElement {
   return h(
     "span",
     { class: "what-to-do" },
-    "Write a program here, or choose an example above. One to begin with:",
+    "Write a program here, or choose an example above. For example:",
     h("code", {}, "entry main (x: i64) = x + 1"),
   );
 }

@@ -25,7 +25,7 @@ export function fileRow(grip: HTMLElement): FileRow {
   const menu = h("details", { class: "file-menu" }, h("summary", { title }, "Files"), content);
   const button = (words: string, says: string): HTMLButtonElement =>
     h("button", { class: "file-command", title: says }, words);
-  const fresh = button("New", "A new program; this one is kept among earlier texts");
+  const fresh = button("New", "Start a new program; this one is kept among the earlier ones");
   const format = button("Format", "Shift+Alt+F");
   const outline = button("Outline", "Ctrl+Shift+O: the declarations of the file");
   const commands = h("div", { class: "file-commands at-hand" }, menu, fresh, format, outline);

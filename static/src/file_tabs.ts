@@ -39,7 +39,7 @@ const PANEL = "source-panel";
 const MOST = 8; // lines about refused files
 const ALIKE = 3; // of them that have one reason
 const AWHILE = 300; // ms
-const NO_ENTRY = "It has no entry point: nothing of it would be compiled.";
+const NO_ENTRY = "It has no entry point, so nothing would be compiled.";
 
 export class FileTabs {
   private readonly list: HTMLElement;
@@ -232,7 +232,7 @@ export class FileTabs {
             h("button", { onclick: () => this.remove(open) }, "Delete"),
           )
         : null,
-      gone.length ? h("h2", {}, "Taken out before") : null,
+      gone.length ? h("h2", {}, "Removed files") : null,
       ...gone.map((one) =>
         h(
           "p",
@@ -524,16 +524,14 @@ export class FileTabs {
       const why = before === null ? files.refusal(name) : "";
       const more = utf8(text) - (before === null ? 0 : utf8(before));
       if (why || length + more > MOST_BYTES || files.names().length + (before === null ? 1 : 0) > MOST_FILES) {
-        said.push(
-          `\`${name}\` is left out. ${why || "The program has as many files and as much text as it can have here."}`,
-        );
+        said.push(`\`${name}\` was skipped. ${why || "The program has reached the limit of files or text."}`);
         texts.delete(name);
         continue;
       }
       length += more;
       if (before !== null && before !== text) {
         discard({ name, text: before });
-        said.push(`\`${name}\` takes the place of a file of that name, which can be brought back.`);
+        said.push(`\`${name}\` replaces a file of the same name, which you can restore.`);
       }
       files.write(name, text);
     }

@@ -219,14 +219,14 @@ export const hasEntry = (text: string): boolean =>
 /** Why no file can have this path, or "". */
 export function refusalOf(name: string): string {
   if (!isManifest(name) && (!name.endsWith(ENDING) || baseOf(name) === ENDING)) {
-    const packed = name.endsWith(FLATPACK) ? "; only a main program is in FlatPack" : "";
+    const packed = name.endsWith(FLATPACK) ? "; only a main program can be in FlatPack" : "";
     return `A file's name ends in \`${ENDING}\`${packed}.`;
   }
-  if (UNSEEN.test(name)) return "A name has no characters that cannot be seen.";
+  if (UNSEEN.test(name)) return "A name cannot contain invisible characters.";
   if (/["\\]/.test(name)) return 'An `import` cannot name a file with `"` or `\\` in its name.';
   if (name.split("/").some((part) => !part.trim() || part === "." || part === ".."))
     return "A folder between two `/` needs a name.";
-  return name.length > LONGEST ? `A path has at most ${LONGEST} characters.` : "";
+  return name.length > LONGEST ? `A path may have at most ${LONGEST} characters.` : "";
 }
 
 /**

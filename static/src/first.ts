@@ -201,5 +201,7 @@ const given = told ? (JSON.parse(told) as First) : null;
 if (given) client.know(given.known);
 const drawn = given && isFirst() ? draw(given).catch(nothing) : Promise.resolve();
 void drawn.then(all).catch(() => {
-  root.querySelector(".strips, .arriving")?.replaceChildren("The page's script did not arrive. Reload to try again.");
+  root
+    .querySelector(".strips, .arriving")
+    ?.replaceChildren("The page's script could not be loaded. Reload to try again.");
 });

@@ -21,9 +21,9 @@ export class Fresh {
   private readonly note = h(
     "p",
     { class: "outdated-note", hidden: true },
-    h("span", {}, "Out of date", h("i", {}, ": made for an earlier text")),
+    h("span", {}, "Out of date", h("i", {}, ": it belongs to an earlier version of the program")),
   );
-  private readonly waiting = h("p", { class: "empty", hidden: true }, "It is being made.");
+  private readonly waiting = h("p", { class: "empty", hidden: true }, "It is being computed.");
   private of: Text | null = null;
   private asked = 0;
 

@@ -68,7 +68,7 @@ const carriedText = ({ base, bytes, carried }: FlowEdge, called: Called): string
 
 /** Return the properties of an edge that is not a plain read. */
 const how = ({ carried, written }: FlowEdge): string[] => [
-  ...(carried ? ["from the round before, or another thread"] : []),
+  ...(carried ? ["from the previous iteration, or another thread"] : []),
   ...(written ? ["to be written"] : []),
 ];
 
@@ -192,6 +192,6 @@ export function table(body: FlowBody, label: string, called: Called, choose: (no
           ),
       ),
     ),
-    more > 0 ? h("p", { class: "quiet" }, `and ${more} more: ↓ saves all as data`) : null,
+    more > 0 ? h("p", { class: "quiet" }, `and ${more} more: ↓ saves all of them as data`) : null,
   );
 }

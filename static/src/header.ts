@@ -48,7 +48,7 @@ export class Header {
   private readonly examples = h("select", { "aria-label": "Example", class: "examples" });
   private readonly target = h("select", {
     "aria-label": "Target",
-    title: "Which machine the panes between Flattened and IMP are for",
+    title: "Target of the stages from Flattened to IMP",
   });
   private readonly status = h("p", { class: "status" });
   private readonly run = h(
@@ -168,13 +168,13 @@ export class Header {
         copied.textContent = "Copied.";
       } catch {
         copied.textContent = window.matchMedia("(pointer: coarse)").matches
-          ? "It is selected: copy it."
+          ? "It is selected. Copy it."
           : "Press Ctrl+C.";
       }
     };
     replace(
       this.link,
-      h("p", {}, "This link keeps what you see now: text, stages, remarks and result. It never changes."),
+      h("p", {}, "This link stores what you see now: program, stages, remarks and result. It never changes."),
       h("p", { class: "row" }, field, h("button", { onclick: () => void copy() }, "Copy"), copied),
       h("p", {}, h("a", { href: url }, "Open it")),
       waysToUse({ url, title: said.title || this.titleOf(this.model.source), stages, version: version() }),
@@ -183,7 +183,7 @@ export class Header {
         "p",
         { class: "row" },
         h("button", { onclick: () => this.events.lead() }, "Follow me"),
-        " Others see what you do here, as you do it.",
+        " Others see your page live.",
       ),
       ownLinkList(),
     );
@@ -304,7 +304,7 @@ function mark(): HTMLElement {
 }
 
 const KEYS: [string, string][] = [
-  ["Ctrl+K", "everything that can be done or shown, by name"],
+  ["Ctrl+K", "find any action or pane by name"],
   ["?", "this list"],
   ["Click, or Enter in a stage", "select an expression, everywhere"],
   ["F4, Shift+F4", "next, previous line of the pane that comes from it"],
@@ -314,14 +314,14 @@ const KEYS: [string, string][] = [
   ["Ctrl+Enter", "run"],
   ["Ctrl+S", "share"],
   ["Ctrl+F", "search in the pane"],
-  ["Shift+Alt+F", "lay the file out"],
-  ["F1 on a word of a stage", "what the notation means"],
+  ["Shift+Alt+F", "format the file"],
+  ["F1 on a word of a stage", "show what the notation means"],
   ["F12, Shift+F12 on a name", "go to its declaration, list its uses"],
-  ["F2 on a name", "give it another one, in all files"],
-  ["Ctrl+.", "changes that mend the line"],
+  ["F2 on a name", "rename it in all files"],
+  ["Ctrl+.", "changes that fix the line"],
   ["Ctrl+Shift+O", "the file's declarations"],
   ["Alt+Enter in an import", "open the file that it names"],
-  ["F2, Delete on a file's tab", "rename it, take it out"],
+  ["F2, Delete on a file's tab", "rename it, remove it"],
   ["Ctrl+Alt+arrows", "move the pane with the focus"],
   ["F6, Shift+F6", "next, previous pane"],
   ["F7, Shift+F7", "next, previous difference in a comparison"],

@@ -79,7 +79,7 @@ async function take(gather: (found: Found[]) => Promise<void>): Promise<Taken> {
     if (!wanted) taken.passed += 1;
     else if (why) refuse(taken, one.path, why);
     else if (taken.texts.size === MOST_FILES)
-      refuse(taken, one.path, `A program has at most ${MOST_FILES} files here.`);
+      refuse(taken, one.path, `A program may have at most ${MOST_FILES} files.`);
     else length += await keep(one, MOST_BYTES - length, taken);
   }
   taken.texts = withoutTop(taken.texts);
@@ -115,7 +115,7 @@ async function keep(one: Found, most: number, taken: Taken): Promise<number> {
   try {
     const { size, read } = await one.open();
     if (size > most) {
-      refuse(taken, one.path, `All texts have at most ${bytes(MOST_BYTES)} together.`);
+      refuse(taken, one.path, `All files together may have at most ${bytes(MOST_BYTES)}.`);
       return 0;
     }
     const data = await read();
@@ -130,7 +130,7 @@ async function keep(one: Found, most: number, taken: Taken): Promise<number> {
       error instanceof BadZip
         ? `In the zip file ${error.message}.`
         : error instanceof TypeError
-          ? "It is no text in UTF-8."
+          ? "It is not UTF-8 text."
           : "It cannot be read.",
     );
     return 0;
@@ -140,7 +140,7 @@ async function keep(one: Found, most: number, taken: Taken): Promise<number> {
 async function unzip(zip: Found, programs: Found[], taken: Taken): Promise<void> {
   try {
     const { size, read } = await zip.open();
-    if (size > MOST_ZIP) return refuse(taken, zip.path, `A zip file has at most ${bytes(MOST_ZIP)}.`);
+    if (size > MOST_ZIP) return refuse(taken, zip.path, `A zip file may have at most ${bytes(MOST_ZIP)}.`);
     for (const entry of entriesOf(await read()))
       programs.push({ path: entry.name.replace(/^(?:\.\/)+/, ""), open: () => Promise.resolve(entry) });
   } catch (error) {
@@ -163,7 +163,7 @@ async function walk(top: FileSystemDirectoryEntry, found: Found[]): Promise<void
       if (!some.length) break;
       for (const entry of some.filter(({ name }) => !HIDDEN.test(name))) {
         if (found.length >= MOST_WALKED)
-          throw new TooMany(`A folder with more than ${MOST_WALKED} files is not read to its end.`);
+          throw new TooMany(`Of a folder with more than ${MOST_WALKED} files the rest was skipped.`);
         if (entry.isDirectory) folders.push(entry as FileSystemDirectoryEntry);
         else
           found.push({

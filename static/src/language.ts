@@ -167,14 +167,14 @@ export class Language {
   private async definition(view: EditorView): Promise<void> {
     const answer = await this.inspect(view, view.state.selection.main.head);
     if (answer.ok && answer.declared) this.program.goTo(answer.declared);
-    else this.say(view, answer.ok ? "The cursor is on no name that the program declares." : answer.error.message);
+    else this.say(view, answer.ok ? "The cursor is not on a name that the program declares." : answer.error.message);
   }
 
   private async uses(view: EditorView): Promise<void> {
     const answer = await this.inspect(view, view.state.selection.main.head);
     if (!answer.ok) return this.say(view, answer.error.message);
     const { uses, declared } = answer;
-    if (!uses.length) return this.say(view, "The cursor is on no name.");
+    if (!uses.length) return this.say(view, "The cursor is not on a name.");
     this.list(
       view,
       `${uses.length} use${uses.length > 1 ? "s" : ""}`,
@@ -215,7 +215,7 @@ export class Language {
 
   /** True if the text is read-only; then says so. */
   private refuses(view: EditorView): boolean {
-    if (view.state.readOnly) this.say(view, "This text is read: it can be changed when it is edited.");
+    if (view.state.readOnly) this.say(view, "This text is read-only until you edit it.");
     return view.state.readOnly;
   }
 
@@ -226,7 +226,10 @@ export class Language {
     const answer = await this.inspect(view, state.selection.main.head);
     const range = answer.ok && answer.declared && answer.span ? rangeOf(state.doc, answer.span) : null;
     if (!range)
-      return this.say(view, answer.ok ? "The cursor is on no name that the program declares." : answer.error.message);
+      return this.say(
+        view,
+        answer.ok ? "The cursor is not on a name that the program declares." : answer.error.message,
+      );
     const field = h("input", {
       type: "text",
       value: state.sliceDoc(...range),
@@ -256,7 +259,7 @@ export class Language {
       .problems()
       .flatMap((one) => [one, ...(one.errors ?? [])])
       .filter(({ span, hint }) => hint && span && fileOf(span) === file && span[0] <= line && line <= span[2]);
-    if (!wrong.length) return this.say(view, "Nothing in this line has a hint.");
+    if (!wrong.length) return this.say(view, "This line has no hint.");
     const answers = await Promise.all(
       wrong.map(({ span, hint }) =>
         post("fixes", {
@@ -272,7 +275,7 @@ export class Language {
     );
     if (view.state.doc !== doc) return;
     const found = answers.flatMap((answer) => (answer.ok ? answer.fixes : []));
-    if (!found.length) return this.say(view, "No change is known that mends this line by itself.");
+    if (!found.length) return this.say(view, "No single change is known to fix this line.");
     this.buttons(
       view,
       "Fixes",
@@ -291,9 +294,9 @@ export class Language {
     const doc = view.state.doc;
     const answer = await post("format", { source: doc.toString(), main: this.place(view.state, 0).file });
     if (view.state.doc !== doc) return;
-    if (!answer.ok) return this.say(view, `${answer.error.message} A text with errors of syntax stays as it is.`);
+    if (!answer.ok) return this.say(view, `${answer.error.message} A text with syntax errors is not formatted.`);
     const before = doc.toString();
-    if (answer.text === before) return this.say(view, "It is laid out so already.");
+    if (answer.text === before) return this.say(view, "It is already formatted.");
     const cursor = sameLetter(before, answer.text, view.state.selection.main.head);
     const changes: ChangeSpec = { from: 0, to: doc.length, insert: answer.text };
     view.dispatch({

@@ -50,7 +50,7 @@ export class LayoutMenu {
       maxlength: 40,
       required: true,
     });
-    const form = h("form", { class: "row" }, name, h("button", {}, "Keep this layout"));
+    const form = h("form", { class: "row" }, name, h("button", {}, "Save this layout"));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       if (!name.value.trim()) return;

@@ -125,10 +125,10 @@ export class Lecturer {
       return;
     }
     const { kind, message, hint, retry } = answer.error;
-    if (kind === "gone" || message.startsWith("There is no such lecture")) this.over(message);
+    if (kind === "gone" || message.startsWith("You have no such lecture")) this.over(message);
     else if (message.startsWith("Another window")) this.elsewhere(lecture, message);
     else {
-      this.said.textContent = `Who follows does not see this yet: ${message} ${hint}`;
+      this.said.textContent = `Followers do not see this yet: ${message} ${hint}`;
       this.at = performance.now() + Math.max(AGAIN, 1000 * (retry ?? 0));
     }
   }
@@ -158,7 +158,7 @@ export class Lecturer {
     if (!lecture) return;
     const answer = await client.publish(lecture, { end: true, take: true });
     if (answer.ok || answer.error.kind === "gone") this.over("The lecture has ended.");
-    else this.said.textContent = `It has not ended yet: ${answer.error.message}`;
+    else this.said.textContent = `It could not be ended: ${answer.error.message}`;
   }
 }
 
@@ -276,7 +276,7 @@ export class Follower {
     try {
       await this.events.show(view, () => this.view === view && !this.isOwn);
     } catch (error) {
-      console.warn("what the teacher shows cannot be shown here", error);
+      console.warn("this page cannot show the teacher's view", error);
     }
   }
 
@@ -290,19 +290,19 @@ export class Follower {
   }
 
   private draw(): void {
-    const own = this.isOwn ? "You look around on your own. " : "";
+    const own = this.isOwn ? "You have stopped following. " : "";
     const minutes = Math.round(this.silent / 60);
     const words = {
       there: this.isOwn
         ? this.news
-          ? "The teacher has gone on."
+          ? "The teacher has moved on."
           : ""
         : this.view
-          ? "You follow the teacher: touch anything to look around on your own."
+          ? "You follow the teacher. Touch anything to stop following."
           : "The teacher has shown nothing yet.",
-      away: `Nothing has been heard of the teacher for ${minutes} ${minutes === 1 ? "minute" : "minutes"}.`,
-      lost: "The server does not answer; it is asked again.",
-      ended: "The lecture has ended. What you see is yours now: change it, share it.",
+      away: `The teacher's page has not answered for ${minutes} ${minutes === 1 ? "minute" : "minutes"}.`,
+      lost: "The server does not answer; the page keeps trying.",
+      ended: "The lecture has ended. You can now change and share what you see.",
     }[this.state];
     const text = this.ended ? words : own + words;
     if (this.words.textContent !== text) this.words.textContent = text;

@@ -28,7 +28,7 @@ interface Kept {
   best?: number;
 }
 
-const STALE = "The program was changed since: score it again.";
+const STALE = "The program has changed: score it again.";
 
 export class LessonBox {
   readonly element = h("section", { class: "lesson", "aria-label": "Lesson", tabindex: 0, hidden: true });
@@ -49,7 +49,7 @@ export class LessonBox {
   private readonly own = h(
     "p",
     { class: "quiet", hidden: true },
-    "This is your own text, in the place of the lesson. ",
+    "This is your own text instead of the lesson. ",
     h("button", { onclick: () => this.reset() }, "Show the lesson as it was"),
   );
   /** The text that *As it was* replaced, until something is typed. */
@@ -162,7 +162,7 @@ export class LessonBox {
     if (file.size > LONGEST)
       return replace(
         this.told,
-        h("p", { class: "problem-text", role: "alert" }, `\`${file.name}\` is longer than a lesson may be.`),
+        h("p", { class: "problem-text", role: "alert" }, `\`${file.name}\` is too long for a lesson.`),
       );
     const before = this.kept.text;
     this.put(await file.text());
@@ -181,11 +181,7 @@ export class LessonBox {
             "p",
             { class: "row" },
             h("button", { onclick: () => this.show(lesson) }, "Show me"),
-            h(
-              "button",
-              { onclick: () => this.events.show(lesson), title: "With the program as it was" },
-              "Start again",
-            ),
+            h("button", { onclick: () => this.events.show(lesson), title: "With the original program" }, "Start again"),
           )
         : null,
       lesson.puzzle ? this.puzzle(lesson, lesson.puzzle) : this.question(lesson),
@@ -395,7 +391,7 @@ const LONGEST = 400_000; // bytes of a lesson's file
 const count = (number: number): string => number.toLocaleString("en");
 
 function verdict({ value, same, solved }: SolveAnswer, goal: number, par: number): string {
-  if (!same) return "✗ Not the same.";
+  if (!same) return "✗ The results differ.";
   if (!solved) return `✗ ${count(value)}: the goal is ${count(goal)}.`;
   return value < par
     ? `✓ ${count(value)}: below par!`

@@ -8,7 +8,7 @@ const NAMES: Record<string, string> = {
   type: "Type",
   usage: "Program",
   runtime: "Run",
-  limitation: "Not built yet",
+  limitation: "Not supported yet",
   timeout: "Too long",
   internal: "Our fault",
   busy: "Busy",
@@ -53,7 +53,7 @@ const explanation = (code: string): HTMLElement =>
       class: "problem-code",
       href: `/explain/${code}`,
       target: "_blank",
-      title: "What this means, with a wrong and a mended program",
+      title: "What this means, with a wrong and a fixed program",
     },
     code,
   );

@@ -46,7 +46,7 @@ export interface Status {
 /** Why there is nothing of a program, by its phase. */
 export const UNREACHED: Partial<Record<Status["phase"], string>> = {
   empty: "There is no program yet.",
-  failed: "The program does not get here: see the error in the source.",
+  failed: "The program does not reach this stage: see the error in the source.",
 };
 
 /** A compilation that later ones are compared with. */

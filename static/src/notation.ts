@@ -14,27 +14,27 @@ interface Notation {
 }
 
 const MAP: Notation = {
-  says: "Applies a function to each element, in any order, all at once if there are threads for it.",
+  says: "Applies a function to each element, in any order, all at once if there are enough threads.",
   equation: "map f [a, b, c] = [f a, f b, f c]",
   draw: "each",
   rule: "fuse/map-map",
 };
 const REDUCE: Notation = {
   says:
-    "Combines all elements by an operator for which only their order " +
-    "matters; a map may stand before it, whose results are never in memory.",
+    "Combines all elements by an associative operator: only the order of elements " +
+    "matters. A map before it may be fused into it; its results are never in memory.",
   equation: "reduce op e [a, b, c] = a op b op c",
   draw: "fold",
   rule: "fuse/map-reduce",
 };
 const SCAN: Notation = {
-  says: "All results of the combination on the way from the first element to the last.",
+  says: "All intermediate results of combining the elements from the first to the last.",
   equation: "scan op e [a, b, c] = [a, a op b, a op b op c]",
   draw: "scan",
   rule: "fuse/map-scan",
 };
 const HIST: Notation = {
-  says: "Combines each value into the bin that its index names; an index outside is left out.",
+  says: "Combines each value into the bin with its index; an index out of bounds is ignored.",
   equation: "bins[i] = bins[i] op v, for each (i, v)",
   draw: "bins",
   rule: "fuse/map-hist",
@@ -54,7 +54,7 @@ export const NOTATION: Readonly<Record<string, Notation>> = {
     rule: "fuse/side-by-side",
   },
   scatter: {
-    says: "Writes each value to the index beside it; an index outside is left out.",
+    says: "Writes each value to its index; an index out of bounds is ignored.",
     equation: "ds[i] = v, for each (i, v)",
     draw: "bins",
     rule: "fuse/map-scatter",
@@ -65,11 +65,11 @@ export const NOTATION: Readonly<Record<string, Notation>> = {
     rule: "fuse/map-stream",
   },
   push: {
-    says: "Writes, or combines, a value into an array of the kernel around it; an index outside does nothing.",
+    says: "Writes or combines a value into an array of the enclosing kernel; an index out of bounds is ignored.",
     equation: "push (ds)[i] = (v)",
   },
   segmap: {
-    says: "A kernel: the body runs once for each point of its index space, each in a thread of its own.",
+    says: "A kernel: the body runs once for each point of its index space, each in its own thread.",
     equation: "segmap (i < n, j < m): body(i, j) at each of n·m points",
     draw: "points",
     rule: "flatten/nest",
@@ -91,15 +91,15 @@ export const NOTATION: Readonly<Record<string, Notation>> = {
     draw: "bins",
     rule: "flatten/elements",
   },
-  grid: { says: "Level: this is a kernel of its own, over all threads of the device." },
-  block: { says: "Level: this runs within a block of threads, which share memory.", rule: "flatten/intra-block" },
-  thread: { says: "Level: this runs in one thread, one after another.", rule: "flatten/small" },
+  grid: { says: "Level: a separate kernel, over all threads of the device." },
+  block: { says: "Level: runs inside a block of threads, which share memory.", rule: "flatten/intra-block" },
+  thread: { says: "Level: runs sequentially in one thread.", rule: "flatten/small" },
   op: {
     says: "The operator of a reduction, scan or histogram: its neutral elements in parentheses, then a function.",
     rule: "flatten/operator",
   },
   comm: {
-    says: "The operands may change places, so that elements can be combined in any order.",
+    says: "The operator is commutative, so elements can be combined in any order.",
     equation: "a op b = b op a",
   },
   into: { says: "The arrays that are written to." },
@@ -108,7 +108,7 @@ export const NOTATION: Readonly<Record<string, Notation>> = {
     rule: "simplify/loop-invariant",
   },
   with: {
-    says: "An update in place: the array is used up, and is the result with other elements there.",
+    says: "An in-place update: it consumes the array, and returns it with other elements there.",
     equation: "(xs with [i] = v)[j] = if j == i then v else xs[j]",
     rule: "shortcircuit/update",
   },
@@ -125,46 +125,48 @@ export const NOTATION: Readonly<Record<string, Notation>> = {
   },
   replicate: { says: "The same value everywhere.", equation: "replicate(n, v)[i] = v", rule: "simplify/replicate" },
   rearrange: {
-    says:
-      "Other orders of dimensions, such as a transposition. " +
-      "With memory it copies nothing: the strides change places.",
+    says: "Other orders of dimensions, such as a transposition. " + "With memory it copies nothing: it swaps strides.",
     equation: "rearrange((1, 0), xs)[i, j] = xs[j, i]",
     rule: "simplify/view-view",
   },
-  reshape: { says: "The same elements in rows of other lengths.", rule: "memory/reshape" },
+  reshape: { says: "The same elements with another shape.", rule: "memory/reshape" },
   copy: { says: "A new array with the same elements.", draw: "each", rule: "simplify/copy" },
-  scratch: { says: "An array whose elements are not there yet; each is written before it is read." },
-  alloc: { says: "A block of memory for so many elements.", equation: "alloc(n, f32): 4·n bytes", rule: "merge/hoist" },
-  mem: { says: "A block of memory, by the type of its cells.", rule: "memory" },
+  scratch: { says: "An uninitialised array; each element is written before it is read." },
+  alloc: {
+    says: "Allocates a memory block for this many elements.",
+    equation: "alloc(n, f32): 4·n bytes",
+    rule: "merge/hoist",
+  },
+  mem: { says: "A memory block, with the type of its cells.", rule: "memory" },
   apply: {
-    says: "What a function of scalars gives. It stands once, above, since copies of it would be many.",
+    says: "Calls a function of scalars. It is not inlined, because there would be too many copies.",
     rule: "simplify/keep-function",
   },
   call: {
-    says: "What a function gives. It stands once, above, since copies of it would be many.",
+    says: "Calls a function. It is not inlined, because there would be too many copies.",
     rule: "simplify/share-function",
   },
   assert: { says: "Stops the program with a message unless the condition holds.", rule: "simplify/assert" },
   threshold: {
-    says: "Chooses a version by how much can be done at once; tuning sets the number.",
+    says: "Selects a version by the amount of parallelism; tuning sets the threshold.",
     rule: "flatten/versions",
   },
   entry: { says: "A function that can be called from outside." },
-  takes: { says: "A parameter of the entry point, and the block in which it comes." },
-  gives: { says: "A result of the entry point, and the block in which it is." },
+  takes: { says: "A parameter of the entry point, and its memory block." },
+  gives: { says: "A result of the entry point, and its memory block." },
   kernel: { says: "Code that each point of the index space runs.", rule: "imp" },
   launch: { says: "Starts a kernel on the device." },
   barrier: { says: "All threads of a block wait here for each other.", rule: "kernels" },
-  fold: { says: "Combines a value into what was combined so far.", draw: "fold", rule: "kernels/several" },
+  fold: { says: "Combines a value with the intermediate result.", draw: "fold", rule: "kernels/several" },
   "@": {
     says:
       "Where an array lies: element (i, j) is cell `offset + i·stride " +
       "+ j·stride` of the block, from `{(size: stride), ..}`.",
   },
-  "\\": { says: "A function without a name: parameters, their types, then what it computes." },
+  "\\": { says: "An anonymous function: parameters, their types, then its body." },
   "*": { says: "Before a type: the array may be consumed, or shares memory with nothing else." },
   ":+": {
-    says: "A slice: so many elements from there on, perhaps with a stride.",
+    says: "A slice: this many elements from an index on, perhaps with a stride.",
     equation: "xs[a:+n:s][i] = xs[a + i·s]",
   },
 };

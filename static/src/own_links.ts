@@ -73,8 +73,8 @@ const isUnknown = (answer: client.Answer<{ ok: true; gone: boolean }>): boolean 
 
 function told(answer: client.Answer<{ ok: true; gone: boolean }>): string {
   if (answer.ok && answer.gone) return "The link is deleted. Browsers and proxies may have a copy for a while.";
-  if (answer.ok) return "It is yours no more. Others have shared the same, so that it stays.";
+  if (answer.ok) return "You no longer own it. Others have shared the same program, so it stays.";
   return isUnknown(answer)
-    ? "This link was gone, or others alone have it now."
+    ? "This link was already deleted, or only others own it now."
     : `${answer.error.message} ${answer.error.hint}`;
 }

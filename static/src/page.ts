@@ -466,7 +466,7 @@ export function problem(error: unknown): void {
       "p",
       { class: "empty", role: "alert" },
       `The page could not be set up: ${error instanceof Error ? error.message : String(error)}. ` +
-        `Reload to try again; what you typed is kept.`,
+        `Reload to try again; your text is kept.`,
     ),
   );
 }

@@ -13,7 +13,7 @@ export class Palette {
   private readonly field = h("input", {
     type: "text",
     role: "combobox",
-    "aria-label": "What to do or to show",
+    "aria-label": "Find an action or a pane",
     "aria-expanded": "true",
     "aria-controls": "palette-list",
     "aria-autocomplete": "list",
@@ -74,7 +74,7 @@ export class Palette {
         : h(
             "li",
             { class: "quiet", role: "option", "aria-selected": "false", "aria-disabled": "true" },
-            "Nothing has such a name, or is about that.",
+            "Nothing matches.",
           ),
     );
     if (this.found.length) this.field.setAttribute("aria-activedescendant", `palette-${this.at}`);

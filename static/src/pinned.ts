@@ -83,7 +83,7 @@ export class Pins {
     await this.settled();
     const { made, status, stages, remarks } = this.model;
     if (!made || status.phase !== "idle")
-      return this.say("The program is not compiled: only what is compiled can be pinned.");
+      return this.say("The program is not compiled. Only a compiled program can be pinned.");
     this.own();
     const label = `the program as it was at ${new Date().toTimeString().slice(0, 5)}${spoken(made.options)}`;
     const whole = Object.fromEntries([...stages].filter(([, stage]) => !stage.stale));
@@ -251,7 +251,7 @@ export class Pins {
   private async fromLink(link: string, shown = !this.isApart): Promise<void> {
     const mine = (this.asked += 1);
     const id = /([a-z2-7]{10,64})\/?$/i.exec(link.trim())?.[1]?.toLowerCase();
-    if (!id) return this.say("This is no link to a frozen state: it ends in /z/ and ten letters or more.");
+    if (!id) return this.say("This is not a link to a frozen state: such a link ends in /z/ and at least ten letters.");
     let state: Frozen;
     try {
       state = await client.frozen(id);

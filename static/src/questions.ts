@@ -34,7 +34,7 @@ interface Open {
 
 const UNANSWERED: Failure = {
   ok: false,
-  error: { kind: "internal", message: "The server left a question without an answer.", hint: "", span: null },
+  error: { kind: "internal", message: "The server did not answer a request.", hint: "", span: null },
 };
 const LAST = "costs"; // takes longest, and nobody waits for it
 const MOST = 16; // questions that are asked again

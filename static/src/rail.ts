@@ -156,7 +156,7 @@ export class Rail {
       (changed.length
         ? ` Changes: ${changed.join(", ")}.`
         : isSameKind && !missing && !stage.same
-          ? " Another text, with as many of each statement as before."
+          ? " The text changed, but the number of statements of each kind did not."
           : "");
     const looks = {
       class: classes("chip", {

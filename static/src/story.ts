@@ -70,7 +70,7 @@ export class Story {
   follow(source: string): void {
     for (const { look, button } of this.links) {
       button.disabled = !source.includes(look.code);
-      button.title = button.disabled ? "What this is about is no longer in the text" : "";
+      button.title = button.disabled ? "The code of this step is no longer in the program" : "";
     }
     this.draw();
   }

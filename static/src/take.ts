@@ -46,7 +46,7 @@ function draw(content: HTMLElement, { title, element, text, data = answersIn(ele
       await navigator.clipboard.writeText(what);
       said.textContent = "Copied.";
     } catch {
-      said.textContent = "This browser does not let the page copy: save it.";
+      said.textContent = "This browser does not allow copying. Save it instead.";
     }
   };
   const row = (what: string, ending: string, type: string, made: () => string, called = name): HTMLElement =>
@@ -80,7 +80,7 @@ function draw(content: HTMLElement, { title, element, text, data = answersIn(ele
       const drawn = new MutationObserver(look);
       said.textContent = pictures()[k]
         ? ""
-        : "This picture is not shown now. It is saved once it is there, while this menu is open.";
+        : "This picture is not shown now. It will be saved when it appears, while this menu is open.";
       drawn.observe(element, { childList: true, subtree: true, attributes: true });
       look();
     });
@@ -95,8 +95,8 @@ function draw(content: HTMLElement, { title, element, text, data = answersIn(ele
     const blob = await made(one);
     said.textContent = blob
       ? ""
-      : `This browser cannot make a .${ending} of this picture` +
-        (one instanceof HTMLCanvasElement ? "." : ": save it as .svg.");
+      : `This browser cannot save this picture as .${ending}` +
+        (one instanceof HTMLCanvasElement ? "." : ". Save it as .svg.");
     if (blob) save(`${name}.${ending}`, blob);
   };
   replace(

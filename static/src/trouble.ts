@@ -68,7 +68,7 @@ export class Trouble {
     const tick = (): void => {
       const left = Math.ceil((this.at - performance.now()) / 1000);
       if (left <= 0) this.again();
-      else this.when.textContent = `Asked again in ${left} s.`;
+      else this.when.textContent = `Next try in ${left} s.`;
     };
     this.clock = window.setInterval(tick, 250);
     tick();

@@ -2344,11 +2344,11 @@ export interface RequestCounts {
   bytes: number;
   /** of 32 bytes, fetched; 0 for shared memory */
   sectors: number;
-  /** sectors that would suffice for as many bytes */
+  /** sectors that would do for as many bytes */
   fewest: number;
   /** over the banks of shared memory */
   passes: number;
-  /** passes that would suffice */
+  /** passes that would do */
   least: number;
 }
 
@@ -2358,7 +2358,7 @@ export interface Stride {
   elements: string;
   /** the factors in `cell` that cause it */
   factors: [number, number][];
-  /** its places in the texts of GPU stages, if more is fetched than would suffice */
+  /** its places in the texts of GPU stages, if more is fetched than would do */
   places: Underlined[];
 }
 

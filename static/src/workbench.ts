@@ -70,7 +70,7 @@ export class Workbench {
     const there = this.panes.find((pane) => pane.stage === stage);
     if (there && !beside) this.focus(there);
     else if (beside && this.panes.length < MOST) this.add({ stage, compare: BEFORE });
-    else if (beside) return announce(`There are ${MOST} stages already: close one first.`);
+    else if (beside) return announce(`${MOST} stages are already open: close one first.`);
     else if (this.current) this.current.open(stage);
     else this.add({ stage, compare: BEFORE });
     if (this.current) this.dock.open(this.current.id, false);

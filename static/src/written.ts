@@ -19,7 +19,7 @@ export class WrittenText {
       "p",
       { class: "written-head" },
       h("strong", {}, "Written by hand."),
-      " What follows is made from this text. ",
+      " The later stages are compiled from this text. ",
       h("button", { onclick: () => this.takeBack() }, "Take it back"),
     ),
     this.problems,
@@ -27,7 +27,11 @@ export class WrittenText {
   );
   readonly button = h(
     "button",
-    { class: "icon", title: "Write this stage's text, and compile on from there", onclick: () => this.begin() },
+    {
+      class: "icon",
+      title: "Edit the text of this stage, and compile the later stages from it",
+      onclick: () => this.begin(),
+    },
     "✎ Edit this text",
   );
   private stage = "";
@@ -74,7 +78,7 @@ export class WrittenText {
     const wrong = this.model.problems.filter(
       ({ span, message }) => span?.[4] === file || (!span && message.includes(`text of ${about}`)),
     );
-    const unsound = this.model.remarks.filter((one) => one.because.includes(`text of ${about}, as it is written`));
+    const unsound = this.model.remarks.filter((one) => one.because.includes(`edited text of ${about}`));
     replace(
       this.problems,
       ...wrong.map((problem) =>

@@ -34,7 +34,7 @@ export function entriesOf(bytes: Uint8Array): ZipEntry[] {
     if (name.endsWith("/")) continue;
     const read = async (): Promise<Uint8Array> => {
       if (flags & 1) throw new BadZip("it is encrypted");
-      if (method !== STORED && method !== DEFLATED) throw new BadZip("it is packed in a way that is not known here");
+      if (method !== STORED && method !== DEFLATED) throw new BadZip("its compression method is not supported");
       if (local + 30 > bytes.length || view.getUint32(local, true) !== LOCAL) throw new BadZip("it is damaged");
       const from = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true);
       const data = bytes.subarray(from, from + packed);
@@ -52,7 +52,7 @@ function endOf(view: DataView): number {
   for (let at = view.byteLength - 22; at >= Math.max(0, view.byteLength - 22 - 0xffff); at -= 1) {
     if (view.getUint32(at, true) === END) return at;
   }
-  throw new BadZip("it is no zip file");
+  throw new BadZip("it is not a zip file");
 }
 
 /** Inflates until there is more than it may be. */
@@ -72,7 +72,7 @@ async function inflated(data: Uint8Array, most: number): Promise<Uint8Array> {
     length += value.length;
     if (length <= most) continue;
     await reader.cancel();
-    throw new BadZip("it is longer than it says");
+    throw new BadZip("it is longer than declared");
   }
   const all = new Uint8Array(length);
   let at = 0;

@@ -27,13 +27,13 @@ test("what cannot be taken is refused by name, and the rest is taken", async () 
   expect(texts.get("good.fut")).toBe(BASE);
   expect(passed).toBe(1);
   const why = {
-    "binary.fut": "It is no text in UTF-8.",
-    "latin.fut": "It is no text in UTF-8.",
-    "lies.fut": "it is longer than it says",
+    "binary.fut": "It is not UTF-8 text.",
+    "latin.fut": "It is not UTF-8 text.",
+    "lies.fut": "it is longer than declared",
     "torn.fut": "it is damaged",
     "shut.fut": "it is encrypted",
     "bomb.fut": "at most 400 kB",
-    "none.zip": "it is no zip file",
+    "none.zip": "it is not a zip file",
   };
   for (const [name, reason] of Object.entries(why))
     expect(refused.find((line) => line.startsWith(`\`${name}\``))).toContain(reason);

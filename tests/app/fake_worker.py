@@ -372,7 +372,7 @@ def attempts(request: dict[str, Any]) -> dict[str, Any]:
         "rule": "shortcircuit/copy",
         "done": False,
         "condition": 5,
-        "title": "What is written early does not meet what is still needed.",
+        "title": "The early writes do not overlap elements that are still needed.",
         "because": "`row` would overwrite cell 4, which is read later.",
         "hint": "Read it before.",
         "projected": {},

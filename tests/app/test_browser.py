@@ -493,7 +493,7 @@ def test_opening_a_link_compiles_nothing(page: Page, site: str) -> None:
     page.goto(answer["url"])
     expect(pane(page)).to_contain_text("-- fused")
     expect(page.locator("svg.lanes")).to_be_visible()  # it is kept in the link
-    expect(page.locator(".lanes-view")).to_contain_text("As this link keeps it, for n = 10.")
+    expect(page.locator(".lanes-view")).to_contain_text("As stored in this link, for n = 10.")
     details(page, "Proof")
     expect(page.locator(".outcome")).to_contain_text("Built in place")
     details(page, "Versions")

@@ -38,7 +38,7 @@ def test_a_click_tells_what_the_expression_costs_and_leads_to_why(page: Page) ->
     expect(page.locator("#panel-proof")).to_contain_text("would overwrite")
     choose(page, "let old", "sum")
     expect(answer).not_to_contain_text("copied")
-    answer.get_by_role("button", name="way through the compiler").click()
+    answer.get_by_role("button", name="path through the compiler").click()
     expect(page.locator("#panel-selection")).to_be_visible()
     page.keyboard.press("Escape")
     expect(answer.locator(".answer-subject")).to_have_text(TOLD)

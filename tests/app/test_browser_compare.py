@@ -57,7 +57,7 @@ def test_what_is_pinned_stands_against_the_program_as_it_is_now(page: Page) -> N
     expect(page.locator(".chip[data-stage=fused]")).to_contain_text("vs A: +2 maps")
     expect(compare(page)).to_contain_text("only in A")
     expect(compare(page).get_by_role("group", name=re.compile("Memory"))).to_contain_text("main")
-    times = compare(page).get_by_role("group", name=re.compile("Foretold, for the sizes"))
+    times = compare(page).get_by_role("group", name=re.compile("Predicted, for the sizes"))
     expect(times.get_by_role("cell", name=re.compile("about .* ms on an H200"))).to_have_count(2)
     page.reload()
     expect(differs(page, "Fused")).to_contain_text("+2 maps")
@@ -70,7 +70,7 @@ def test_another_program_is_not_compared_with_a_unasked(page: Page, address: str
     pin(page)
     choices = page.get_by_label("Example", exact=True)
     choices.select_option(index=3)
-    expect(compare(page)).to_contain_text("Another program was opened since")
+    expect(compare(page)).to_contain_text("You have opened another program")
     chips = page.locator(".rail")
     compiled(page)
     expect(chips).not_to_contain_text("vs A")
@@ -81,12 +81,12 @@ def test_another_program_is_not_compared_with_a_unasked(page: Page, address: str
     page.get_by_role("button", name="Show me").click()
     compiled(page)
     details(page, "Compare")
-    expect(compare(page)).to_contain_text("Another program was opened since")
+    expect(compare(page)).to_contain_text("You have opened another program")
     expect(chips).not_to_contain_text("vs A")
-    compare(page).get_by_role("button", name="Pin what is shown now").click()
+    compare(page).get_by_role("button", name="Pin the current compilation").click()
     switch(page, "fuse")
     expect(chips).to_contain_text("vs A: ")
-    expect(compare(page)).not_to_contain_text("Another program")
+    expect(compare(page)).not_to_contain_text("another program")
 
 
 def test_what_is_asked_for_is_told_apart_and_a_link_keeps_it(page: Page, browser: Browser) -> None:
@@ -119,7 +119,7 @@ def test_what_is_asked_for_is_told_apart_and_a_link_keeps_it(page: Page, browser
         expect(plain.locator("#source")).to_contain_text("map f64.exp xs")
         expect(plain.locator("main")).not_to_contain_text("c/fast-functions")
     page.keyboard.press("Escape")
-    compare(page).get_by_role("button", name="Pin what is shown now").click()
+    compare(page).get_by_role("button", name="Pin the current compilation").click()
     expect(compare(page)).to_contain_text(
         re.compile(r"as it was at ..:.., with c/fast-functions\.")
     )

@@ -119,7 +119,7 @@ def test_presets_and_layouts_of_ones_own_are_kept(page: Page) -> None:
     expect(page.get_by_role("tab", name="Proof")).to_have_attribute("aria-selected", "true")
     page.locator("summary", has_text="View").click()
     page.get_by_label("Name of this layout").fill("mine")
-    page.get_by_role("button", name="Keep this layout").click()
+    page.get_by_role("button", name="Save this layout").click()
     assert violations(page) == []
     page.keyboard.press("Escape")
     preset(page, "Lecture")

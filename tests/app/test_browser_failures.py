@@ -118,7 +118,9 @@ def test_the_page_goes_on_by_itself_when_the_connection_is_back(guest: Page) -> 
     message = panel.locator(".problem-text")
     expect(message).to_contain_text("This browser is offline.")
     write(guest, "entry main = 8\n")
-    expect(trouble(guest)).to_contain_text("This browser is offline. What you typed is kept here.")
+    expect(trouble(guest)).to_contain_text(
+        "This browser is offline. Your text is kept in this browser."
+    )
     outdated = panel.locator(".outdated-note span")
     expect(outdated).to_be_visible()
     expect(message).to_be_visible()
@@ -162,7 +164,7 @@ def test_the_entry_points_of_a_program_with_an_error_are_not_known(guest: Page) 
     guest.wait_for_timeout(400)  # it is kept
     guest.reload()
     expect(guest.locator(".status")).to_have_text("1 error")
-    expect(guest.locator(".run-fields")).to_have_text(re.compile("when the program is right"))
+    expect(guest.locator(".run-fields")).to_have_text(re.compile("when the program has no errors"))
     write(guest, "entry main = 1\n")
     expect(guest.locator(".run-fields")).to_contain_text("[]i64")
 
@@ -310,7 +312,7 @@ def test_a_part_of_the_page_that_does_not_arrive_is_asked_for_again(guest: Page)
     guest.goto("/")
     guest.locator(".kinds").get_by_role("button", name="Cost").click()
     panel = guest.locator("#panel-bounds")
-    expect(panel.get_by_role("alert")).to_contain_text("what you typed is kept")
+    expect(panel.get_by_role("alert")).to_contain_text("your text is kept")
     guest.unroute("**/chunks/late-*.js")
     panel.get_by_role("button", name="Try again").click()
     expect(panel.get_by_role("alert")).to_have_count(0)

@@ -150,7 +150,7 @@ def test_one_file_has_no_strip_and_the_first_other_one_brings_it(page: Page) -> 
         "../up": "needs a name",
         "a//b": "needs a name",
         'a"b': "cannot name a file",
-        "a\u202eb": "cannot be seen",
+        "a\u202eb": "invisible characters",
         "x" * 300: "at most 200 characters",
     }.items():
         field.fill(wrong)
@@ -337,7 +337,7 @@ def test_files_beside_ones_own_program_are_added_and_nothing_is_lost(page: Page)
     expect(tabs(page)).to_have_count(2)
     opened(page, "other.fut")
     drop(page, {"main.fut": "entry main = 6i32\n"})
-    expect(page.locator(".file-note")).to_contain_text("can be brought back")
+    expect(page.locator(".file-note")).to_contain_text("you can restore")
     opened(page, "main.fut")
     assert text(page) == "entry main = 6i32\n"
     page.locator(".file-menu summary").click()
@@ -624,7 +624,7 @@ def test_hostile_names_are_shown_as_they_are(page: Page) -> None:
     files |= {"turned\u202e.fut": "def b = 1i32\n"}
     drop(page, {"program.zip": zipped(files)})
     expect(tabs(page)).to_have_count(len(files) - 1)
-    expect(page.locator(".file-note")).to_contain_text("cannot be seen")
+    expect(page.locator(".file-note")).to_contain_text("invisible characters")
     for name in hostile:
         one = tab(page, f"{name}.fut")
         expect(one.locator(".file-base")).to_have_text(f"{name}.fut")

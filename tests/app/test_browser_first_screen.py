@@ -80,7 +80,7 @@ def test_an_error_leaves_no_costs_that_seem_to_be_of_it(page: Page) -> None:
     why = page.locator(".answer-why")
     expect(why).to_contain_text("Builds the result")
     write(page, "entry main (xs: []i32) = map (+ 1) ys\n")
-    expect(why).to_have_text("Out of date: made for an earlier text.")
+    expect(why).to_have_text("Out of date: it belongs to an earlier version of the program.")
     write(page, "entry main (xs: []i32) = map (+ 1) xs\n")
     expect(why).not_to_contain_text("Out of date")
 

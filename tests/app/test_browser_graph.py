@@ -162,7 +162,7 @@ def test_a_link_keeps_what_fusion_did(browser: Browser, address: str) -> None:
         expect(told).to_have_text("Fusions done: 2 of 3 tried.")
         text = page.request.get(link).text()
     assert 'id="graph-fusion"' in text
-    tried = text[text.index("What was tried, in order") :]
+    tried = text[text.index("Attempts, in order") :]
     assert tried.count("<td>yes</td>") == 2
     assert "<td>zs = scan</td>" in tried
     assert "comes from a scan" in tried
@@ -187,7 +187,7 @@ def test_imperative_stages_are_drawn_and_open_to_their_bodies(
         expect(stage(page).locator(".cm-line.lit").first).to_contain_text("let (a")
         inside = loop.get_by_role("img", name="for i: i32 < 3i32: ")
         around = inside.locator(".graph-edge.carried")
-        expect(around.locator("title").first).to_contain_text("from the round before")
+        expect(around.locator("title").first).to_contain_text("from the previous iteration")
         expect(around.locator("path").first).to_be_visible()
         assert violations(page) == []
         # By the keyboard, down to what a thread does.

@@ -175,7 +175,7 @@ def test_a_link_that_is_gone_goes_from_the_list(browser: Browser, site: str) -> 
         page.request.post(f"{site}/api/forget", data={"id": kept["id"], "key": kept["key"]})
         own = page.locator(".own-links li")
         own.get_by_role("button", name="Delete the link Mine").click()
-        expect(page.locator(".own-links [role=status]")).to_contain_text("was gone")
+        expect(page.locator(".own-links [role=status]")).to_contain_text("already deleted")
         expect(own).to_have_count(0)
         assert page.evaluate("localStorage['stridescope.links']") == "[]"
 

@@ -83,7 +83,7 @@ def test_it_explains_itself_by_keyboard_and_leads_to_the_rules(page: Page) -> No
     link = tip.get_by_role("link", name="the rule fuse/map-map")
     rules = page.context.new_page()
     rules.goto(page.url.split("#")[0].rstrip("/") + str(link.get_attribute("href")))
-    expect(rules.locator("main")).to_contain_text("A map goes into the map")
+    expect(rules.locator("main")).to_contain_text("Fuses a map into the map")
     for theme in ("light", "dark", "contrast", "projector", "lecture"):
         rules.evaluate("theme => (document.documentElement.dataset.theme = theme)", theme)
         assert violations(rules) == [], theme

@@ -103,7 +103,7 @@ def test_each_pane_shows_the_text_of_the_stage_that_it_names(page: Page, name: s
         for opened in (longest, stage):
             page.locator(f"[data-stage='{opened}']").click()
             expect(pane(page).get_by_label("Stage", exact=True)).to_have_value(opened)
-            expect(pane(page)).not_to_contain_text("It is being made.")
+            expect(pane(page)).not_to_contain_text("It is being computed.")
         shown = pane(page).evaluate(TEXT)
         assert shown == text.removesuffix("\n"), stage
         visible = pane(page).locator(".cm-line:not(:has(.folded))").all_text_contents()

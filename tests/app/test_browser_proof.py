@@ -43,7 +43,7 @@ def test_an_attempt_is_shown_with_its_proof_and_its_picture(page: Page) -> None:
     expect(page.locator(".legend li").first).to_contain_text("here from cell 5: 5 steps of 1")
     expect(page.locator(".proof-tree")).to_contain_text("The smallest value of the sum is n·m")
     expect(page.locator(".proof-tree .needs")).to_contain_text("n ≥ 2·b + 1")
-    told = page.locator(".pair").get_by_text("A square is a cell of")
+    told = page.locator(".pair").get_by_text("Each square is a cell of")
     expect(told.locator("code")).to_have_text("ys_mem")
     page.locator(".term").first.focus()
     expect(page.locator("svg.sets .pointed")).to_have_count(1)
@@ -107,7 +107,7 @@ def test_a_failed_attempt_says_why_and_draws_the_witness(page: Page) -> None:
     expect(page.locator(".source .lit-place")).to_have_count(1)
     panel = page.locator(".proof-program")
     expect(panel).to_contain_text("row would overwrite cell 4, which is read later.")
-    expect(panel).to_contain_text("What is written early does not meet what is still needed.")
+    expect(panel).to_contain_text("The early writes do not overlap elements that are still needed.")
     expect(page.locator(".way-out").first).to_contain_text("Read it before.")
     expect(page.locator(".pair-verdict")).to_contain_text("Witness: cell 4 for b = 1, n = 4.")
     expect(page.locator("svg.sets .witness .in-both")).to_have_count(1)
@@ -124,7 +124,7 @@ def test_what_is_missing_is_said(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(second).to_be_focused()
     verdict = page.locator(".pair-verdict")
-    expect(verdict).to_contain_text("It was not shown that m is at least k + 1")
+    expect(verdict).to_contain_text("It is not proved that m is at least k + 1")
     expect(verdict.locator(".missing")).to_have_text("m ≥ k + 1")
     # What helps is tried in the whole program, and not for this pair alone.
     expect(page.locator(".proof-program .way-out")).to_have_count(1)
@@ -155,21 +155,21 @@ def test_why_an_array_was_copied_is_answered_from_the_source(page: Page) -> None
     expect(pane(page)).to_contain_text("ys[k] = row -- fused")
     page.locator(".source .cm-line", has_text="ys[k]").click()
     details(page, "Selection")
-    tried = page.locator(".selection .remark", has_text="see what was tried")
+    tried = page.locator(".selection .remark", has_text="see the attempts")
     expect(tried).to_contain_text("row into ys: refused.")
-    tried.get_by_role("button", name="see what was tried").click()
+    tried.get_by_role("button", name="see the attempts").click()
     expect(page.locator(".outcome")).to_contain_text("Not built in place")
     page.locator(".source .cm-line", has_text="loop k").click()  # here the source is made
     expect(page.locator(".attempt[aria-pressed=true]")).to_contain_text("row into ys update")
     expect(page.locator(".attempt-filters")).to_contain_text("at the selection 2")
     page.locator(".source .cm-line", has_text="One").click()
-    expect(page.locator(".attempt-list")).to_contain_text("Nothing at line 1 is put into")
+    expect(page.locator(".attempt-list")).to_contain_text("Nothing at line 1 is copied into")
 
 
 def test_a_remark_leads_to_its_attempt(page: Page) -> None:
     expect(pane(page)).to_contain_text("-- fused")
     details(page, "Remarks")
-    page.get_by_role("button", name="see what was tried").click()
+    page.get_by_role("button", name="see the attempts").click()
     expect(page.get_by_role("tab", name="Proof")).to_have_attribute("aria-selected", "true")
     expect(page.locator(".attempt[aria-pressed=true]")).to_contain_text("copy")
 
@@ -296,7 +296,7 @@ def test_the_numbers_of_far_cells_stand_apart_and_are_told_only_where_they_are_e
         expect(labels.filter(has_text=str(2**45))).to_have_count(1)
         assert page.evaluate(OVERLAPS, "svg.sets .axis") == []
         assert page.evaluate(CUT, "svg.sets .axis") == []
-        expect(pair).to_contain_text("Of what is written and what is used only the first cells")
+        expect(pair).to_contain_text("Of written cells and used cells only the first cells")
         for name in ("m", "n"):
             pair.get_by_label(name, exact=True).fill(str(2**53 - 1))
         expect(pair).to_contain_text("more than 53 bits are not shown")

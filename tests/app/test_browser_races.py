@@ -53,7 +53,7 @@ def test_a_pane_says_that_its_first_answer_is_awaited(holding: Page) -> None:
     details(page, "Bounds")
     is_held(page)
     panel = page.get_by_role("tabpanel", name="Bounds")
-    waiting = panel.get_by_text("It is being made.")
+    waiting = panel.get_by_text("It is being computed.")
     expect(waiting).to_be_visible()
     release(page)
     expect(waiting).to_be_hidden()
@@ -63,7 +63,7 @@ def test_a_pane_says_that_its_first_answer_is_awaited(holding: Page) -> None:
     is_held(page)
     expect(waiting).to_be_hidden()  # what was told before is still seen
     note = pane(page).locator(".pane-note")
-    expect(note).to_have_text("Out of date: the program as it is now is being compiled.")
+    expect(note).to_have_text("Out of date: the current program is being compiled.")
     release(page)
     expect(note).not_to_contain_text("Out of date")
 

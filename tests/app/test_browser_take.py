@@ -115,7 +115,7 @@ def test_every_pane_is_saved_and_every_picture_reads_back(browser: Browser, addr
             page.keyboard.press("Enter")
             shown = page.get_by_role("tabpanel", name=name)
             expect(shown).to_have_text(re.compile(r"\S"))
-            made = shown.get_by_text("It is being made.").filter(visible=True)
+            made = shown.get_by_text("It is being computed.").filter(visible=True)
             expect(made).to_have_count(0)  # what it asks for is there
             if name in PICTURED:
                 expect(shown.get_by_role("img").first).to_be_visible()
@@ -160,7 +160,7 @@ def test_a_picture_that_is_not_there_is_saved_once_it_is(page: Page) -> None:
     page.evaluate(AWAY)
     png.click()
     said = menu.get_by_role("status")
-    expect(said).to_contain_text("It is saved once it is there")
+    expect(said).to_contain_text("It will be saved when it appears")
     with page.expect_download() as download:
         page.evaluate("window.again()")
     assert Path(download.value.path()).read_bytes()[:4] == b"\x89PNG"
@@ -175,7 +175,7 @@ def test_a_picture_that_comes_after_its_menu_is_closed_is_not_saved(page: Page) 
     menu = open_menu(page.locator(".side"))
     page.evaluate(AWAY)
     menu.get_by_role("button", name=re.compile("^Save 32 lanes.* as .png")).click()
-    expect(menu.get_by_role("status")).to_contain_text("It is saved once it is there")
+    expect(menu.get_by_role("status")).to_contain_text("It will be saved when it appears")
     page.keyboard.press("Escape")
     expect(menu).to_be_hidden()
     page.evaluate("window.again()")
@@ -201,7 +201,7 @@ def test_a_picture_that_the_browser_cannot_save_is_told(page: Page, cannot: str)
     page.evaluate(f"() => {{ {cannot} }}")
     menu.get_by_role("button", name=re.compile("^Save 32 lanes.* as .png")).click()
     expect(menu.get_by_role("status")).to_have_text(
-        "This browser cannot make a .png of this picture: save it as .svg."
+        "This browser cannot make a .png of this picture. Save it as .svg."
     )
 
 

@@ -115,7 +115,7 @@ def test_a_text_that_is_under_way_when_the_program_changes_is_not_shown(page: Pa
     hold(page, "/api/text")
     chip(page, "c")
     is_held(page)
-    expect(pane(page)).to_contain_text("It is being made.")
+    expect(pane(page)).to_contain_text("It is being computed.")
     write(page, SECOND)
     expect(pane(page)).to_contain_text("777")
     release(page)
@@ -179,7 +179,7 @@ def test_a_link_tells_the_same_of_a_selection_as_the_compiler(page: Page, browse
     choose(page, "let b", "map")
     details(page, "Selection")
     expect(fates(page)).to_have_count(page.locator(".chip").count())
-    expect(fates(page).last).not_to_contain_text("not reached")
+    expect(fates(page).last).not_to_contain_text("not used")
     told = fates(page).all_inner_texts()
     assert len({row.split("\t")[1] for row in told}) > 2, told
     place = page.evaluate("location.hash")

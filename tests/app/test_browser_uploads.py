@@ -1,4 +1,4 @@
-"""Files of inputs in a browser: what was read is told, the server has it, nothing typed is lost."""
+"""Files of inputs in a browser: the server stores it, nothing typed is lost."""
 
 import io
 import re
@@ -54,9 +54,9 @@ def test_an_array_is_sent_told_and_read_by_runs(page: Page) -> None:
     give(page, "xs", "many.npy", npy(NUMBERS))
     told = field(page, "xs")
     expect(told).to_contain_text("many.npy: [600000]f32, 2.40 MB: 0.0, 0.0000016666694, ")
-    expect(told).to_contain_text("the server has it")
+    expect(told).to_contain_text("the server stores it")
     assert [int(url.partition("=")[2]) for url in sent] == [0, PIECE, 2 * PIECE]
-    told.get_by_text("What was read").click()
+    told.get_by_text("Contents").click()
     expect(told.get_by_role("group", name="Shown as")).to_be_visible()
     assert violations(page, places=[".run"]) == []
     run(page)
@@ -88,7 +88,7 @@ def test_what_breaks_off_is_taken_up_again_and_nothing_typed_is_lost(page: Page)
     expect(page.locator(".run")).to_contain_text("many.npy was not sent")
     failing[0] = False
     told.get_by_role("button", name="Try again").click()
-    expect(told).to_contain_text("the server has it")
+    expect(told).to_contain_text("the server stores it")
     run(page)
     expect(page.get_by_role("region", name="Result")).to_contain_text("5.0f32")
     page.reload()
@@ -103,7 +103,7 @@ def test_what_is_taken_out_leaves_the_field_as_it_was(page: Page) -> None:
         lambda one: one.request.method == "DELETE" and "/api/uploads/" in one.url
     ):
         give(page, "xs", "many.npy", npy(NUMBERS))
-        expect(field(page, "xs")).to_contain_text("the server has it")
+        expect(field(page, "xs")).to_contain_text("the server stores it")
         field(page, "xs").get_by_role("button", name="Take it out").click()
     expect(field(page, "xs").locator("textarea")).to_have_value("[1f32, 2f32]")
     give(page, "xs", "wrong.npy", npy(np.zeros((2, 2), np.float32)))

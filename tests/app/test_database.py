@@ -44,9 +44,7 @@ def test_a_full_database_stores_nothing_and_still_reads(make_app: MakeApp) -> No
         if response.status_code != 200:
             break
     assert response.status_code == 507
-    assert (
-        response.get_json()["error"]["message"] == "There is no room for more links on this server."
-    )
+    assert response.get_json()["error"]["message"] == "The server has no room for more links."
     assert app.test_client().get(f"/z/{name}.json").get_json()["source"] == SOURCE
     larger = make_app(LINKS_MB=100)
     assert share(larger, SOURCE + NOISE).status_code == 200

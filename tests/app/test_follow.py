@@ -176,7 +176,7 @@ def test_lectures_are_bounded_and_quiet_ones_make_room(
     mine = [begin(client, REMOTE_ADDR="192.0.2.1") for _ in range(2)]
     refused = client.post("/api/lecture", json={}, environ_base={"REMOTE_ADDR": "192.0.2.1"})
     assert refused.status_code == 429
-    assert "at your address" in refused.get_json()["error"]["message"]
+    assert "from your address" in refused.get_json()["error"]["message"]
     show(client, mine[1], view=None, end=True)
     begin(client, REMOTE_ADDR="192.0.2.1")
     for number in range(14):

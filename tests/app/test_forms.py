@@ -236,7 +236,7 @@ def test_a_link_that_an_earlier_compiler_made_reads_without_it(
     page = " ".join(client.get(f"/z/{OLD_REAL}").get_data(as_text=True).split())
     assert "A map that needs no second array" in page
     assert "1 of 1 arrays that go into a larger one" in page
-    assert "They never share a cell: proved, and accepted by an independent checker." in page
+    assert "They never share a cell: proved, and confirmed by an independent checker." in page
     assert '<pre class="value" tabindex="0">[3i32, 4i32, 5i32]</pre>' in page
     for stage in client.get(f"/z/{OLD_REAL}.json").get_json()["stages"]:
         assert client.get(f"/z/{OLD_REAL}/{stage}.txt").status_code == 200

@@ -99,7 +99,7 @@ def test_who_has_a_key_is_at_an_address_of_its_own(make_app: MakeApp) -> None:
     assert codes(client, 1, {KEY_HEADER: keys[1]}) == [200]
     wrong = check(client, {KEY_HEADER: "a-key-of-a-grader-0003"}, "192.0.2.99")
     assert wrong.status_code == 403
-    assert "none of this server's" in wrong.get_json()["error"]["message"]
+    assert "not a key of this server" in wrong.get_json()["error"]["message"]
 
 
 @pytest.mark.parametrize("keys", ["short", "a-key-of-a-grader-0001, short", "a" * 20 + ", ,"])

@@ -52,8 +52,8 @@ def error(response: TestResponse) -> tuple[int, str]:
 def test_a_link_is_bounded_and_what_makes_it_large_is_told(make_app: MakeApp) -> None:
     app = make_app(LINK_MB=1)
     answer = share(app, SOURCE, run={"input": noise(1, 1300), "backend": "c"})
-    assert error(answer) == (413, "This link would take 1.3 MB, and one may take 1 MB.")
-    assert answer.get_json()["error"]["hint"] == "Most of it is the run with its input."
+    assert error(answer) == (413, "This link would take 1.3 MB, but a link may take at most 1 MB.")
+    assert answer.get_json()["error"]["hint"] == "Its largest part is the run with its input."
     assert share(app, SOURCE, run={"input": noise(1, 300), "backend": "c"}).status_code == 200
 
 
@@ -162,7 +162,7 @@ def test_a_database_of_links_that_is_full_is_said_to_be(make_app: MakeApp) -> No
     answers = [
         share(app, SOURCE, run={"input": noise(number, 450), "backend": "c"}) for number in range(4)
     ]
-    assert error(answers[-1]) == (507, "There is no room for more links on this server.")
+    assert error(answers[-1]) == (507, "The server has no room for more links.")
     assert "the 1 MB that this server keeps" in answers[-1].get_json()["error"]["hint"]
     assert answers[0].status_code == 200
 
@@ -181,7 +181,7 @@ def test_what_is_too_long_to_be_opened_is_no_link(
     answer = share(real_app, "".join(many))
     status, message = error(answer)
     assert status == 413
-    assert re.fullmatch(r"All stages of this program have \d+ MB; .* 0 MB at most\.", message)
+    assert re.fullmatch(r"The stages of this program have \d+ MB, .* at most 0 MB\.", message)
     assert answer.get_json()["error"]["kind"] == "limitation"
     assert not opened
 

@@ -70,10 +70,10 @@ def test_what_is_exported_is_imported_elsewhere(
     assert len(file.read_text().splitlines()) == 1
     assert run("export", "--to", str(file)) == (0, "", "2 written\n")
     assert run("export", "nothing", "--to", "-")[2].endswith("There is no link nothing.\n")
-    assert run("import", str(file))[1] == "0 new, 2 there already\n"
+    assert run("import", str(file))[1] == "0 new, 2 already there\n"
     elsewhere = tmp_path / "elsewhere"
     monkeypatch.setenv("STRIDESCOPE_DATA", str(elsewhere))
-    assert run("import", str(file))[1] == "2 new, 0 there already\n"
+    assert run("import", str(file))[1] == "2 new, 0 already there\n"
     other = make_app(DATA=str(elsewhere))
     assert other.test_client().get(f"/z/{names[1]}.json").get_data() == before
     assert share(other, "-- 1")["id"] == names[1], "it is the same link"
@@ -86,7 +86,7 @@ def test_a_damaged_link_is_left_out_and_named(make_app: MakeApp, run: Run, tmp_p
         database.execute("update permalinks set content = x'00' where id = ?", names[:1])
     status, told, said = run("export", "--to", "-")
     assert (status, len(told.splitlines())) == (1, 1)
-    assert said == f"1 written\nLeft out, since they are damaged: {names[0]}.\n"
+    assert said == f"1 written\nSkipped because they are damaged: {names[0]}.\n"
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_what_is_no_link_is_not_imported(run: Run, tmp_path: Path, line: str) ->
     file.write_text(f"\n{line}\n")
     status, told, said = run("import", str(file))
     assert (status, told) == (1, "")
-    assert said.startswith("Line 2 is no link: ")
+    assert said.startswith("Line 2 is not a link: ")
     assert run("list")[1] == "0 links, 0.0 MB\n"
 
 

@@ -115,7 +115,7 @@ def test_a_name_that_is_not_the_servers_gets_nothing(
 ) -> None:
     assert client.get(path, headers={"Host": host}).status_code == 421
     response = client.post("/api/run", json=RUN, headers={"Host": host})
-    assert "does not go by the name" in error_of(response, 421)
+    assert "does not answer to the name" in error_of(response, 421)
 
 
 def test_names_can_be_added(make_app: MakeApp) -> None:

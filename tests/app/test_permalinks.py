@@ -151,10 +151,10 @@ def test_proofs_and_memory_read_without_javascript(client: FlaskClient) -> None:
     assert "✓ row into ys : built in place update, line 4" in text
     assert "✗ row into ys : refused copy, line 4" in text
     assert "– zs into ys : does not apply concatenation, line 2" in text
-    assert "They never share a cell: proved, and accepted by an independent checker." in text
+    assert "They never share a cell: proved, and confirmed by an independent checker." in text
     assert "n - 2*b - 1 >= 0 k counts the iterations of a loop, line 3" in text
     assert "Witness: cell 4 for b = 1, n = 4." in text
-    assert "It was not shown that m - k - 1 >= 0 ." in text
+    assert "Not proved: m - k - 1 >= 0 ." in text
     assert page.count('<td class="in-a">/</td>') >= 5
     assert '<td class="in-ab">x</td>' in page
     assert "FUNMEM 2 160 160" in text

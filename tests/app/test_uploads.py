@@ -232,7 +232,7 @@ def test_runs_read_them(real_app: Flask) -> None:
     data = binary(struct.pack("<1000f", *range(1000)), "f32", 1000)
     name = name_of(client, len(data))
     put(client, name, 0, data[:-1])
-    assert "have come" in sum_of(name)["error"]["message"]
+    assert "have arrived" in sum_of(name)["error"]["message"]
     put(client, name, len(data) - 1, data[-1:])
     assert sum_of(name)["output"] == "499500.0f32"
     assert "room for 2 files" in sum_of(name, "\x02 \x02")["error"]["message"]

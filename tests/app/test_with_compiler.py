@@ -90,9 +90,9 @@ def test_the_files_of_a_program_are_bounded_together(ask: Any) -> None:
     told = ask("check", source=long, files={"a.fut": long})["error"]
     assert "The files of the program have 420006 characters; at most 400000" in told["message"]
     told = ask("check", source="", files={"../a.fut": ""})["error"]
-    assert "no path of a file" in told["message"]
+    assert "not a valid path" in told["message"]
     told = ask("check", source="", files={"a.fut": "\ud800"})["error"]
-    assert told["message"] == "Line 1 of `a.fut` holds a character that is not valid UTF-8."
+    assert told["message"] == "Line 1 of `a.fut` contains a character that is not valid UTF-8."
     assert ask("check", source="", files={"\ud800.fut": ""})["error"]["kind"] == "syntax"
 
 

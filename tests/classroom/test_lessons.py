@@ -95,7 +95,7 @@ def test_a_number_at_the_beginning_of_a_line_begins_no_list() -> None:
 def test_bytes_that_only_a_run_knows_are_refused() -> None:
     source = "entry main [n] (xs: [n]f32): []f32 = map (+ 1) xs[::4] ++ xs\n"
     of = lessons.Subject(OfProgram(source), "", {"n": 128})
-    with pytest.raises(CompileError, match="which is known when the program runs"):
+    with pytest.raises(CompileError, match="which is known only when the program runs"):
         lessons.measured("bytes at merged", of)
 
 
@@ -106,25 +106,28 @@ def test_a_cell_is_where_the_index_function_says() -> None:
 
 
 WRONG = (
-    ("no front", "1: A lesson begins with a line `---`."),
+    ("no front", "1: A lesson must begin with a line `---`."),
     ("---\ntitle: x\n", "3: The front matter does not end."),
-    (EXAMPLE.replace("title:", "titel:"), "2: This is no key with a value."),
-    (EXAMPLE.replace("stage: fused", "title: b"), "3: `title` stands here twice."),
-    (EXAMPLE.replace("answer: 0", "answer: none"), "8: `none` is no whole number"),
-    (EXAMPLE.replace("answer: 0", "answer: 5"), "7: `choices` are several numbers"),
+    (EXAMPLE.replace("title:", "titel:"), "2: This is not a key with a value."),
+    (EXAMPLE.replace("stage: fused", "title: b"), "3: `title` occurs twice."),
+    (EXAMPLE.replace("answer: 0", "answer: none"), "8: `answer` must be a whole number"),
+    (EXAMPLE.replace("answer: 0", "answer: 5"), "7: `choices` must be several numbers"),
     (EXAMPLE.replace("answer: 0\n", ""), "1: The lesson has no `answer`."),
-    (EXAMPLE.replace("answer: 0", "answer: 0\nsizes: n"), "9: `sizes` are names and numbers."),
+    (EXAMPLE.replace("answer: 0", "answer: 0\nsizes: n"), "9: `sizes` must be names and numbers."),
     (EXAMPLE.replace("stage: fused", "stage: fusd"), "3: There is no stage `fusd`."),
     (EXAMPLE.replace("stage: fused", "stage: fused\ntab: warp"), "4: There is no tab `warp`."),
     (EXAMPLE.replace("select: map", "select: mop"), "4: The program has no `mop (+ 1) xs`."),
-    (EXAMPLE.replace("count map at", "count maps at"), "6: Nothing at stage `fused` is called"),
-    (EXAMPLE.replace("count map at fused", "speed"), "6: `speed` is no measure."),
+    (
+        EXAMPLE.replace("count map at", "count maps at"),
+        "6: Stage `fused` has nothing with the name",
+    ),
+    (EXAMPLE.replace("count map at fused", "speed"), "6: `speed` is not a measure."),
     (EXAMPLE.replace("```futhark", "```"), "1: The lesson has no `program`."),
     (EXAMPLE.rsplit("```", 1)[0], "12: The program does not end."),
     (EXAMPLE + "```futhark\n```\n", "17: There is a second program."),
     (EXAMPLE.replace("(+ 1)", "(+ true)"), "13:"),
     (EXAMPLE.replace("(xs: []i32)", "(xs: []i32"), "13:"),
-    (EXAMPLE.replace("The map has", "{= speed}"), "16: `speed` is no measure."),
+    (EXAMPLE.replace("The map has", "{= speed}"), "16: `speed` is not a measure."),
 )
 
 

@@ -105,7 +105,7 @@ def test_errors_are_of_the_program_and_have_its_places() -> None:
     assert caught.value.span.line == 2
     with pytest.raises(CompileError, match="no entry point"):
         solved("count_only", "def f = 1\n")
-    with pytest.raises(CompileError, match="This is a lesson, and no puzzle"):
+    with pytest.raises(CompileError, match="This is a lesson, not a puzzle"):
         puzzles.solve(SolveRequest("entry main = 1\n", lesson=EXAMPLE))
 
 
@@ -118,7 +118,7 @@ def test_an_endless_program_is_stopped() -> None:
 
 
 MISTAKES = (
-    (PUZZLE_EXAMPLE.replace("par: 0", "par: 9"), "7: `par` is what can be reached"),
+    (PUZZLE_EXAMPLE.replace("par: 0", "par: 9"), "7: `par` is the best known value"),
     (PUZZLE_EXAMPLE.replace("par: 0\n", ""), "1: The puzzle has no `par`."),
     (PUZZLE_EXAMPLE.replace("- (xs[n", "- (ys[n"), "23:"),
 )
@@ -134,7 +134,7 @@ def test_what_is_wrong_with_a_puzzle_is_told_with_its_line(text: str, message: s
 def test_a_puzzle_tells_what_is_wrong_with_its_numbers() -> None:
     solved_already = PUZZLE_EXAMPLE.replace("goal: 0", "goal: 256")
     told = lessons.lesson(LessonRequest(lesson=solved_already))
-    assert told["wrong"] == "It is solved already: the compiler says 256."
+    assert told["wrong"] == "The puzzle is already solved: the compiler says 256."
     far = PUZZLE_EXAMPLE.replace("goal: 0", "goal: 200").replace("par: 0", "par: 100")
     told = lessons.lesson(LessonRequest(lesson=far))
-    assert told["wrong"] == "The solution reaches 0; par is given as 100."
+    assert told["wrong"] == "The solution reaches 0, but par is given as 100."

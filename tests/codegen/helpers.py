@@ -27,7 +27,7 @@ from testing import compiling
 from testing.kernels import same
 
 needs_cc = pytest.mark.skipif(not runner.compiler_available(), reason="no C compiler")
-needs_nvrtc = pytest.mark.skipif(not nvrtc.available(), reason="NVRTC is not installed")
+needs_nvrtc = pytest.mark.skipif(not nvrtc.available(), reason="is not installed")
 
 
 def context(target: str = "c") -> Ctx:

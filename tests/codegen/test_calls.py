@@ -253,7 +253,7 @@ def test_a_loop_with_a_call_is_not_captured() -> None:
     work = kept(CHAIN, "cuda")
     work.result("cuda")
     said = [one.because for one in work.remarks() if one.rule == "cuda/graphs"]
-    assert "The host launches in each round of this loop: it calls `prefixes`." in said
+    assert "The host launches kernels in each iteration of this loop: it calls `prefixes`." in said
 
 
 @pytest.mark.parametrize("target", ["c", "cuda"])

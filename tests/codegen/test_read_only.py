@@ -55,7 +55,7 @@ def test_it_is_told_and_can_be_switched_off() -> None:
     work.result("cuda")
     told = [(one.kind, one.because) for one in work.remarks() if one.rule == "cuda/read-only"]
     assert [kind for kind, _ in told] == ["applied"] * 3
-    assert "`ys_mem` is only read, so that loads may go ahead" in told[1][1]
+    assert "`ys_mem` is only read, so loads may be reordered" in told[1][1]
     assert constant(SHARED, disabled=frozenset({"cuda/read-only"})) == [set()] * 3
 
 
@@ -78,7 +78,7 @@ entry main (n_1: i64, a_2: mem(i32), b_3: mem(i32)) -> (c_4: mem(i32)) {
 @pytest.mark.parametrize(
     ("given", "kind", "says"),
     [
-        ("a_2", "applied", "`b` is only read, so that loads may go ahead"),
+        ("a_2", "applied", "`b` is only read, so loads may be reordered"),
         ("b_3", "missed", "`b` is read, and may be what it writes"),
     ],
 )

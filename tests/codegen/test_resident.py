@@ -191,7 +191,7 @@ def test_a_thread_runs_a_loop_of_many_rounds() -> None:
     host = "for i_"
     few = LONG.replace("20", "10")
     assert [host in text_of(source) for source in (LONG, few)] == [False, True]
-    assert any("has many rounds" in one for one in told(LONG, "applied"))
+    assert any("has many iterations" in one for one in told(LONG, "applied"))
     args = [NUMBERS, np.int64(3)]
     assert [waits(source, args) for source in (LONG, few)] == [2, 1]
     one = LONG.replace("replicate (a % 5 + 5) b", "map (* a) xs")

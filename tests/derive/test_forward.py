@@ -118,7 +118,7 @@ def test_each_function_has_the_slope_that_differences_show() -> None:
 @pytest.mark.parametrize(
     ("body", "because"),
     [
-        ("jvp f64.gamma x 1", "The derivative of `gamma` is no function of the language."),
+        ("jvp f64.gamma x 1", "The derivative of `gamma` is not a function of the language."),
         ("jvp (\\x -> 2 * f64.lgamma (x * x)) x 1", "The derivative of `lgamma`"),
     ],
 )

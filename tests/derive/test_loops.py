@@ -98,7 +98,7 @@ def test_a_short_loop_has_a_whole_tape() -> None:
 
 @pytest.mark.parametrize(
     ("attribute", "said"),
-    [("", "Where a whole tape has more than"), ("#[stripmine]", "in segments, 1 deep")],
+    [("", "If a full tape would exceed"), ("#[stripmine]", "nested segments, 1 levels deep")],
 )
 def test_segments_are_told_at_the_loop(attribute: str, said: str) -> None:
     work = compiled(LONG.format(attribute))

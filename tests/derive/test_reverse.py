@@ -97,7 +97,7 @@ SCATTERED = (
     ("source", "because"),
     [
         ("entry main x = vjp f64.gamma x 1", "The derivative of `gamma`"),
-        (SCATTERED, "An accumulator that does not add what is written to it"),
+        (SCATTERED, "Reverse mode supports only accumulators that add"),
     ],
 )
 def test_what_cannot_be_derived_is_refused_at_its_place(source: str, because: str) -> None:

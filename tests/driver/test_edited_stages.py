@@ -79,7 +79,10 @@ def test_what_is_written_is_what_c_runs() -> None:
 @pytest.mark.skipif(not compiler_available(), reason="there is no C compiler")
 def test_what_reads_outside_of_an_array_is_said_or_noticed() -> None:
     edited = {"flat": text_of("flat").replace("[i_17]", "[i_17 + 1]")}
-    assert "outside of a block" in asked("run", edited=edited, input="[1, 2]", backend="c")["note"]
+    assert (
+        "accesses outside a block"
+        in asked("run", edited=edited, input="[1, 2]", backend="c")["note"]
+    )
     found = answer(
         {
             "op": "run",
@@ -90,7 +93,7 @@ def test_what_reads_outside_of_an_array_is_said_or_noticed() -> None:
         }
     )
     assert not found["ok"]
-    assert "outside of a block" in found["error"]["message"]
+    assert "accesses outside a block" in found["error"]["message"]
 
 
 def test_lines_keep_their_places_where_names_do() -> None:
@@ -159,7 +162,7 @@ def test_a_syntax_error_has_its_place_in_the_text() -> None:
 def test_texts_that_are_not_read_back_are_refused() -> None:
     for stage in ("ast", "typed", "mono", "c", "cuda"):
         found = asked("check", edited={stage: ""})
-        assert found["error"]["message"] == f"The text of `{stage}` is not read back."
+        assert found["error"]["message"] == f"The text of `{stage}` cannot be edited."
     assert "no stage" in asked("check", edited={"nothing": ""})["error"]["message"]
 
 

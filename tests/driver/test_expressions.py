@@ -261,7 +261,7 @@ def test_a_session_grows(told: Repl, program: str) -> None:
     assert "Unknown name `y`" in told(":reload", "y")
     assert "There is no command `:relod`. Did you mean `:reload`?" in told(":relod")
     assert told(":backend c", "f 2") == "3i32"
-    assert "The back ends are" in told(":backend d")
+    assert "The backends are" in told(":backend d")
     assert "No such file" in told(":load none.fut")
 
 

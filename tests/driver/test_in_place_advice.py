@@ -109,7 +109,7 @@ def test_a_link_shows_it_as_well() -> None:
     view = attempt_view(one)
     assert "`let xs = assert (k >= 2) xs in`" in view.hint
     (none,) = attempts(NOTHING)
-    assert attempt_view(none).hint == "Nothing is known to help."
+    assert attempt_view(none).hint == "No change to the program is known to avoid this."
 
 
 def test_nothing_is_inserted_into_an_imported_file() -> None:

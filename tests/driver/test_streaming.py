@@ -85,11 +85,11 @@ def test_a_file_of_numpy_says_what_it_is(tmp_path: Path) -> None:
     path = tmp_path / "rows.npy"
     np.save(path, ROWS)
     assert np.allclose(streamed("main (xs : n Of m) = Fold (+) 0 xs", path).values[0], ROWS.sum(0))
-    with pytest.raises(InputError, match="type float64, and the program computes with f32"):
+    with pytest.raises(InputError, match="type float64, but the program computes with f32"):
         streamed("type f32\nmain (xs : n Of m) = Fold (+) 0 xs", path)
     with pytest.raises(InputError, match="has size 4 where its shape says 5"):
         streamed("main (xs : n Of 5) = Fold (+) 0 xs", path)
-    with pytest.raises(InputError, match="has 3 dimensions in the program, and 2 dimensions here"):
+    with pytest.raises(InputError, match="has 3 dimensions in the program, but 2 dimensions here"):
         streamed("main (xs : n Of m Of k) = Fold (+) 0 xs", path)
     np.save(path, np.asfortranarray(ROWS))
     with pytest.raises(InputError, match="column by column"):
@@ -103,8 +103,8 @@ REFUSED = {
     "main (xs : 1001 Of 4) = Fold (+) 0 xs": "shorter than claimed: 1001 Of 4 elements of type f64 "
     "are 32032 bytes, and the file has 32000",
     "main (xs : 999 Of 4) = Fold (+) 0 xs": "longer than claimed",
-    "main (xs : n Of 3) = Fold (+) 0 xs": "has 32000 bytes, which are no whole rows of 24 bytes",
-    "main (xs : n Of m) = Fold (+) 0 xs": "does not tell m and n of n Of m",
+    "main (xs : n Of 3) = Fold (+) 0 xs": "has 32000 bytes, which is not a multiple of a row",
+    "main (xs : n Of m) = Fold (+) 0 xs": "does not determine m and n of n Of m",
     "main (k : Int) (xs : n) = sum xs": "takes 1 values",
 }
 
@@ -129,7 +129,7 @@ def test_names_and_paths_are_checked(raw: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no data `ys`"):
         streamed(source, raw, name="ys")
     for path in (tmp_path, tmp_path / "none", Path("/dev/null")):
-        with pytest.raises(InputError, match=r"Cannot read|no file"):
+        with pytest.raises(InputError, match=r"Cannot read|not a regular file"):
             streamed(source, path)
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match="no file"):
@@ -156,7 +156,9 @@ def changing(monkeypatch: pytest.MonkeyPatch, change: Callable[[], object]) -> N
 
 def test_a_file_that_is_cut_while_it_is_read(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     changing(monkeypatch, lambda: os.truncate(raw, 5000))
-    with pytest.raises(InputError, match="was cut while it was read: from 32000 bytes to 5000"):
+    with pytest.raises(
+        InputError, match="was truncated while it was read: from 32000 bytes to 5000"
+    ):
         streamed("main (xs : n) = sum xs", raw)
 
 
@@ -246,7 +248,7 @@ def test_the_error_of_an_empty_file_counts_its_rows(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("dtype", "way_out"),
-    [("f4", "Write `type f32` in"), (">f8", "the order of another machine"), ("U3", "")],
+    [("f4", "Write `type f32` in"), (">f8", "is that of another machine"), ("U3", "")],
 )
 def test_another_type_has_a_way_out(dtype: str, way_out: str, tmp_path: Path) -> None:
     np.save(tmp_path / "xs.npy", np.zeros(3, dtype))

@@ -135,8 +135,8 @@ def test_a_usual_rule_may_be_asked_for() -> None:
 
 def test_what_cannot_be_asked_for_is_refused() -> None:
     for name, says in {
-        "kernels/fmad": "There is no rule `kernels/fmad` that could be asked for.",
-        "fuse": "`fuse` is done without being asked for.",
+        "kernels/fmad": "There is no opt-in rule `kernels/fmad`.",
+        "fuse": "`fuse` is on by default.",
     }.items():
         told = answer({"op": "show", "source": "entry main = 1", "options": {"enable": [name]}})
         assert told["error"]["message"] == says

@@ -92,7 +92,7 @@ def test_an_operation_is_one_of_the_names(operation: Any) -> None:
         ("nowhere.fut", "No such file"),
         ("/", "no file"),
         ("/dev/zero", "no file"),
-        (7, "is a string"),
+        (7, "must be a string"),
     ],
 )
 def test_a_path_names_a_file(path: Any, says: str) -> None:
@@ -180,7 +180,7 @@ def test_fields_have_types_and_bounds(fields: dict[str, Any]) -> None:
         (b'{"op": "check", "id": NaN}', "NaN is no number"),
         (b'{"op": "check", "id": 1e999}', "1e999 is no number"),
         (b'{"op": "check", "id": ' + b"9" * 5000 + b"}", "digits"),
-        (b'{"op": "check", "id": []}', "`id` is text or a number"),
+        (b'{"op": "check", "id": []}', "`id` must be a string or a number"),
         (b'{"op": "check", "id": ' + b"[" * 90_000 + b"]" * 90_000 + b"}", "`id` is text"),
         (b"[" * 400_000, "nests too deeply"),
     ],

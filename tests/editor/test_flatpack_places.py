@@ -94,9 +94,9 @@ def test_another_name_must_mean_what_it_meant() -> None:
     found = ask("rename", **at("ys"), name="pairs")
     assert [edit["span"] for edit in found["edits"]] == [[6, 7, 6, 9], [7, 12, 7, 14]]
     for what, new, why in [
-        ("ys", "xs", "another thing than now"),
-        ("halved", "head", "another thing than now"),
-        ("time", "k", "another thing than now"),
+        ("ys", "xs", "would change"),
+        ("halved", "head", "would change"),
+        ("time", "k", "would change"),
         ("ys", "Twist", "`Twist` is a word of the language."),
         ("ys", "type", "`type` is a word of the language."),
         ("main", "begin", "There is no `main`."),
@@ -109,7 +109,7 @@ def test_another_name_must_mean_what_it_meant() -> None:
 def test_a_text_with_errors_of_syntax_is_not_renamed() -> None:
     source = PROGRAM + "more = (1 +\n"
     error = ask("rename", source, **at("ys"), name="pairs")["error"]
-    assert "mend them first" in error["message"]
+    assert "fix them first" in error["message"]
     # All else is known of it.
     assert ask("inspect", source, **at("ys"))["says"] == "ys : time / 2 Of k  -- f32"
     assert [one["name"] for one in ask("outline", source)["symbols"]] == ["halved", "main"]

@@ -135,7 +135,7 @@ def test_a_program_with_errors_changes_nothing_that_it_does_not_know() -> None:
     use = places.use_at(given, "", 10)
     assert use is not None
     assert len(places.references(given, use.symbol)) == 2
-    with pytest.raises(UsageError, match="Nobody knows whether `x` in line 2"):
+    with pytest.raises(UsageError, match="It is unknown if `x` in line 2"):
         places.rename(given, "", 10, "z")
 
 

@@ -30,17 +30,21 @@ CLAMPED = (
 @pytest.mark.parametrize(
     ("source", "elements", "says"),
     [
-        (EVERY.format(k=1), "1", "1 line of 64 bytes, 100 % used; a vector's lanes lie together"),
+        (EVERY.format(k=1), "1", "1 line of 64 bytes, 100 % used; a vector's lanes are contiguous"),
         (
             EVERY.format(k=4),
             "4",
             "4 lines of 64 bytes, 25 % used; 1 would do; a vector's",
         ),
         (EVERY.format(k=99), "99", "16 lines of 64 bytes, 6 % used; 1 would do"),
-        (BACK, "-1", "1 line of 64 bytes, 100 % used; a vector's lanes lie together, in reverse"),
-        (SAME, "0", "1 line of 64 bytes, 6 % used; all lanes of a vector would have the same cell"),
-        (DATA, None, "is not known from the text"),
-        (CLAMPED, "1", "2 lines of 64 bytes, 100 % used; a vector's lanes lie together"),
+        (BACK, "-1", "1 line of 64 bytes, 100 % used; a vector's lanes are contiguous, in reverse"),
+        (
+            SAME,
+            "0",
+            "1 line of 64 bytes, 6 % used; all lanes of a vector would access the same cell",
+        ),
+        (DATA, None, "cannot be determined statically"),
+        (CLAMPED, "1", "2 lines of 64 bytes, 100 % used; a vector's lanes are contiguous"),
     ],
 )
 def test_the_next_iteration_s_cell(source: str, elements: str | None, says: str) -> None:

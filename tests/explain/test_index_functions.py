@@ -96,7 +96,7 @@ def test_a_part_of_what_is_fused_away_is_written_where_it_is() -> None:
     (part, _), copies = of("entry main [n] (xs: [n]i32): []i32 = (map (* 2) xs)[1:]")
     assert texts(part)[0] == "RowMajor(n) → Slice(1:+n - 1)"
     assert part["forms"][2]["text"] == "0 + {(n - 1 : 1)}"
-    assert part["forms"][2]["because"].startswith("What it is a view of is fused away")
+    assert part["forms"][2]["because"].startswith("The array under this view is fused away")
     assert not copies["single"]
 
 

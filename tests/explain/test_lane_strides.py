@@ -109,7 +109,7 @@ def test_an_access_has_the_remark_that_mended_it() -> None:
 @pytest.mark.parametrize(
     ("source", "rule", "because"),
     [
-        (HALF, "coalesce/reads", "They read a part of it"),
+        (HALF, "coalesce/reads", "They read only a part of it"),
         (NARROW, "kernels/squares", "Rows of fewer than 8 elements"),
         (
             "entry main [n] (a: [n][3]u8) = map (\\r -> loop s = 0u8 for x in r do s + x) a",

@@ -78,7 +78,7 @@ def test_what_depends_on_data_or_is_missing_says_so() -> None:
     ("array", "values", "message"),
     [
         ("zs_4", {}, "There is no array `zs_4`"),
-        ("ys_4", {}, "Values are needed for n_1"),
+        ("ys_4", {}, "Give values for n_1"),
         ("ys_4", {"n_1": -1}, "These values make a size negative: -1"),
     ],
 )

@@ -81,7 +81,7 @@ entry main [n] [m] (xss: *[n][m]i32) (k: i64): *[n][m]i32 =
 
 def test_sectors_are_those_of_a_whole_warp() -> None:
     fetched = next(one for one in asked(COLUMNS)["costs"] if one["kind"] == "fetched")
-    assert fetched["says"] == "on a GPU a warp fetches 32 sectors where 4 would do"
+    assert fetched["says"] == "on a GPU a warp fetches 32 sectors where 4 would suffice"
     assert fetched["short"] == "32 sectors for 4"
     accesses = worker.answer({"op": "accesses", "source": COLUMNS, "sizes": {"n": 100}})["accesses"]
     wasted = [
@@ -108,7 +108,7 @@ def test_without_short_circuiting_no_copy_is_claimed_and_that_is_said() -> None:
     found = asked(CONCATENATED, options={"disable": ["shortcircuit"]})
     assert not {"copied", "built"} & set(kinds(found))
     assert found["unknown"] == [
-        "Which copies could be avoided is not known: `shortcircuit` is switched off."
+        "Avoidable copies are unknown, because `shortcircuit` is switched off."
     ]
 
 
@@ -124,7 +124,7 @@ def test_what_takes_long_to_count_is_not_counted_and_that_is_said() -> None:
     assert "fetched" in kinds(few), few
     assert few["unknown"] == []
     assert not {"fetched", "written"} & set(kinds(many))
-    words = "What `main` costs on a GPU takes long to count: *Warps* tells it."
+    words = "Counting the cost of `main` on a GPU takes long: see *Warps*."
     assert many["unknown"] == [words]
     assert many == asked(DEEP, sizes={"n": 1000, "rounds": 5000})
 

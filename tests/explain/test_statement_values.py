@@ -72,7 +72,7 @@ def test_arrays_are_cells_of_blocks_from_the_first_stage_with_memory_on() -> Non
 def test_a_run_that_fails_shows_how_far_it_came() -> None:
     told = asked("fused", "entry main (xs: []i32) (k: i64) = let y = xs[0] in y + xs[k + 7]")
     assert told["ok"]
-    assert told["note"].startswith("Here the run stops: ")
+    assert told["note"].startswith("The run fails here: ")
     assert "9" in told["note"]
     assert told["steps"]
 

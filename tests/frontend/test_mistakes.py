@@ -61,7 +61,7 @@ MISTAKES = [
     ("def f (x:xs) = x", "read its first element as `xs[0]`, and the others as `xs[1:]`."),
     ("def f (l: []i32) = match l case (h:t) -> h", "read its first element as `xs[0]`, and the"),
     # Members of modules, records for tuples, arguments in another order, entry points.
-    ("def f (x: f32) = f32.pow x 2", "A power is written `a ** b`"),
+    ("def f (x: f32) = f32.pow x 2", "Write a power as `a ** b`"),
     ("def f (x: i64) = i64.to_i32 x", "`i32.i64`"),
     ("def f (x: i64) = f32.from_i64 x", "`f32.i64`"),
     ("def f (p: {x: i32, y: i32}) = p.x\ndef g (x: i32) = f (x, x)", "`f {x = .., y = ..}`"),

@@ -115,15 +115,15 @@ def test_what_a_variant_leaves_unused_has_the_sizes_of_the_other_arguments() -> 
 @pytest.mark.parametrize(
     ("types", "text", "says", "place"),
     [
-        ("(x: s)", "6i8 0 0 0 [1,2] 0", "tag 6 is none of the 6 variants", "1:1"),
-        ("(x: s)", "#zz 1", "`#zz` is no variant of", "1:1"),
-        ("(x: s2)", "2i8\n 1", "tag 2 is none of the 2 variants' of `#q i32 | #r`", "1:1"),
-        ("(x: s2)", "-1i8 1", "tag -1 is none", "1:1"),
-        ("(_: i32) (xs: []s2)", "1\n [0, 1, 9] [1, 2, 3]", "tag 9 is none", "2:2"),
-        ("(x: {a: i32, z: s2})", "1 3i8 4", "tag 3 is none", "1:3"),
+        ("(x: s)", "6i8 0 0 0 [1,2] 0", "tag 6 is not a tag of the 6 variants", "1:1"),
+        ("(x: s)", "#zz 1", "`#zz` is not a variant of", "1:1"),
+        ("(x: s2)", "2i8\n 1", "tag 2 is not a tag of the 2 variants of `#q i32 | #r`", "1:1"),
+        ("(x: s2)", "-1i8 1", "tag -1 is not", "1:1"),
+        ("(_: i32) (xs: []s2)", "1\n [0, 1, 9] [1, 2, 3]", "tag 9 is not", "2:2"),
+        ("(x: {a: i32, z: s2})", "1 3i8 4", "tag 3 is not", "1:3"),
         ("(x: s2)", "#q true", "Expected a value of type i32, found bool", "1:4"),
         ("(x: s2)", "#q", "Expected a value, found the end", "1:3"),
-        ("(x: r)", "{a = 1, c = 2}", "`c` is no field of {a: i32, b: [2]f64}", "1:9"),
+        ("(x: r)", "{a = 1, c = 2}", "`c` is not a field of {a: i32, b: [2]f64}", "1:9"),
         ("(x: r)", "{a = 1, a = 2}", "`a` is there twice", "1:9"),
         ("(x: r)", "{a = 1}", "The field `b` is missing", "1:7"),
         ("(x: r)", "{a = 1", "Expected `}`, found the end of the input", "1:7"),
@@ -172,7 +172,7 @@ def test_a_comma_may_stand_behind_the_last_element() -> None:
 def test_a_tag_in_the_binary_format_is_checked_too() -> None:
     asked = OfProgram(f"{TYPES}\nentry main (k: i32) (xs: []s2) = (k, xs)")
     wrong: list[Value] = [np.int32(1), np.array([0, 5], np.int8), np.array([1, 2], np.int32)]
-    with pytest.raises(InputError, match="The tag 5 is none of the 2 variants") as caught:
+    with pytest.raises(InputError, match="The tag 5 is not a tag of the 2 variants") as caught:
         api.inputs(asked, "main", to_binary(wrong))
     assert caught.value.message.startswith("Value 2: ")
     wrong[1] = np.array([0, 1], np.int8)

@@ -76,7 +76,7 @@ def test_it_is_told_and_can_be_switched_off() -> None:
     text, told = shown()
     assert "scratch(" not in text
     assert "copy(" in text
-    assert told == [("missed", "With `--unsafe` they are left out.")]
+    assert told == [("missed", "Compile with `--unsafe` to skip the initialisation.")]
     text, told = shown(unsafe=True, disable=["soa/scratch"])
     assert "scratch(" not in text
     assert "copy(" in text

@@ -154,7 +154,7 @@ def test_a_large_function_stays_where_its_copies_would_be_many() -> None:
     work = Compilation(LARGE, Options(verify=True))
     assert [fun.entry for fun in work.result("simplified").prog.funs] == [False, True]
     remarks = [r for r in work.remarks() if r.rule == "simplify/keep-function"]
-    because = "`twice` stays a function: there would be 64 copies of its 34 statements."
+    because = "`twice` is not inlined: that would make 64 copies of its 34 statements."
     assert [r.because for r in remarks] == [because]
     assert plain(work.result("c").text).count("static inline void twice") == 1
     assert plain(work.result("cuda").text).count("__device__ inline void twice") == 1

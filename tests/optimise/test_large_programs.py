@@ -121,7 +121,7 @@ def computed(work: Compilation) -> list[str]:
 @pytest.mark.usefixtures("all_are_large")
 def test_calls_whose_arguments_are_known_are_computed() -> None:
     work = Compilation(CONSTANTS, Options(verify=True))
-    said = "`{}` is computed by the compiler: all that it needs is known."
+    said = "The compiler evaluated `{}`: all of its arguments are known."
     assert computed(work) == [said.format(n) for n in ("number", "steps", "halves")]
     text = "\n".join(line.text for line in work.result("simplified").text)
     assert not {"loop", "map", "reduce", "["} & set(text.replace("(", " ").split())

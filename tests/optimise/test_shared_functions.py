@@ -266,7 +266,7 @@ entry main [n] (xs: [n]i64): [n]i64 =
     work = Compilation(source, Options(verify=True))
     assert calls(work, "flat") == ["large"] * 6
     (said,) = [r.because for r in work.remarks() if r.rule == "simplify/share-function"]
-    assert said.startswith("`large` stays a function: there would be 6 ")
+    assert said.startswith("`large` is not inlined: that would make 6 ")
     copied = Compilation(source, Options(disabled=frozenset(("simplify/share-function",))))
     assert not calls(copied, "flat")
     assert len(copied.result("flat").text) > 3 * len(work.result("flat").text)

@@ -71,7 +71,7 @@ def test_no_loop_is_left_and_the_result_is_the_same(name: str, target: str) -> N
 @pytest.mark.parametrize(
     ("loop", "because"),
     [
-        ("loop x for i < n do x * i + 1", "known only when the program runs"),
+        ("loop x for i < n do x * i + 1", "known only at run time"),
         ("loop x for i < 1000000 do x * i + 1", "would become 1000000 statements"),
         (
             "loop x for i < 100 do #[unroll] loop x for j < 100 do\n"

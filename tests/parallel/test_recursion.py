@@ -132,7 +132,7 @@ def test_cuda_runs_them(source: str, given: list[np.ndarray], output: list[int])
             "def h (n: i64) (g: i64 -> i64): i64 = if n == 0 then 0 else g (h (n - 1) g)\n"
             "def f (n: i64): i64 = if n == 0 then 1 else h n (\\x -> x + f (n - 1))",
             [2, 60],
-            "`f` calls itself by way of another function that does so.",
+            "`f` calls itself through another recursive function.",
         ),
     ],
 )

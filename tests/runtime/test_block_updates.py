@@ -136,7 +136,7 @@ def remark(source: str) -> str:
 def test_a_histogram_is_not_for_a_block() -> None:
     counts = "reduce_by_index (map (+ i32.sum xs) (replicate m 0)) (+) 0 is xs"
     assert remark(f"{HEAD}map (\\xs -> scan (+) 0 ({counts})) xss") == (
-        "A block of threads has one thread for a histogram."
+        "In a block of threads, one thread runs a histogram."
     )
 
 

@@ -147,7 +147,7 @@ def test_a_stream_of_the_callers_is_where_work_goes(program: DeviceProgram) -> N
         (np.ones((2, 3), np.float64), {}, "must be of type f32, not float64"),
         (np.ones(3, np.float32), {}, "must be of 2 dimensions, not of 1"),
         (np.ones((2, 3), np.float32), {"strides": (4, 8)}, "not row-major"),
-        (np.ones((2, 3), np.float32), {"strides": (12, 2)}, "at other places"),
+        (np.ones((2, 3), np.float32), {"strides": (12, 2)}, "are not aligned"),
         (np.ones((2, 3), np.float32), {"strides": (12, 4)}, ""),
         (np.ones((0, 3), np.float32), {"strides": (0, 0)}, ""),
         (np.ones((1, 3), np.float32), {"strides": (999, 4)}, ""),
@@ -438,7 +438,7 @@ def test_results_are_given_by_dlpack(program: DeviceProgram) -> None:
     constant = there(program, array)
     place = getattr(constant, INTERFACE)["data"][0]
     itself = program.run("main", [there(program, array, data=(place, True)), 1])[2]
-    with pytest.raises(BufferError, match="nobody may write to"):
+    with pytest.raises(BufferError, match="is a read-only input"):
         np.from_dlpack(itself)
 
 

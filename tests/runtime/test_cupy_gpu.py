@@ -29,7 +29,8 @@ from tests.codegen.test_cuda import code_of
 from tests.runtime.cuda_on_cpu import needs_cxx
 
 needs_cupy = pytest.mark.skipif(
-    importlib.util.find_spec("cupy") is None, reason="CuPy is not installed"
+    importlib.util.find_spec("cupy") is None,
+    reason="CuPy is not installed",
 )
 SOURCE = """
 entry main [n] (xs: [n]i32) (k: i64): ([]i32, [n]i32, i32) =
@@ -192,7 +193,12 @@ def installed(monkeypatch: pytest.MonkeyPatch, names: list[str], module: Any) ->
 @pytest.mark.parametrize(
     ("names", "module", "kind", "says"),
     [
-        ([], ModuleNotFoundError("no", name="cupy"), gpu_errors.NO_CUPY, "CuPy is not installed"),
+        (
+            [],
+            ModuleNotFoundError("no", name="cupy"),
+            gpu_errors.NO_CUPY,
+            "CuPy, which runs programs on a GPU, is not installed",
+        ),
         (["cupy-cuda13x"], ModuleNotFoundError("no", name="x"), gpu_errors.BROKEN_CUPY, "`x`"),
         (["cupy"], ImportError("a\nb"), gpu_errors.BROKEN_CUPY, "ImportError: a."),
         (["numpy", "cupy-cuda13x", "cupy-cuda12x"], None, gpu_errors.TWO_CUPYS, "cuda12x, cupy-c"),
@@ -222,7 +228,7 @@ def test_without_nvidias_bindings_devices_cannot_be_told_apart(
     fake: FakeCupy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installed(monkeypatch, [], ImportError("no"))
-    with pytest.raises(UsageError, match="`cuda-bindings` are not installed"):
+    with pytest.raises(UsageError, match="`cuda-bindings`, which identify GPUs, are not installed"):
         CupyGpus(True, fake).found()
     assert opened(fake).capability == 90
 

@@ -246,7 +246,7 @@ def test_it_is_refused_everywhere(case: Case, text: str) -> None:
             )
         ),
     ]
-    # A size that no array can have is refused before its memory is asked for.
+    # A size that is too large for an array is refused before its memory is asked for.
     says = (*case.says, RANGE) if MEMORY_SAYS in case.says else case.says
     for message in said[1:]:
         assert any(word in message for word in says), message
@@ -498,7 +498,7 @@ def test_rows_that_do_not_exist_may_have_any_size(entry: str) -> None:
 def test_a_result_and_the_number_of_rows_are_not_negative(entry: str) -> None:
     for found in _everywhere(ROWS_OF_NOTHING, entry):
         assert isinstance(found, str), found
-        assert "negative size" in found or "no array can have" in found
+        assert "negative size" in found or "too large for an array" in found
 
 
 def _everywhere(source: str, entry: str) -> list[Any]:

@@ -274,8 +274,8 @@ def test_it_says_what_it_gains() -> None:
     work = compiled_for(SCANS, OUTER)
     work.result("expanded")
     read, written = [one for one in work.remarks() if one.rule.startswith("coalesce/")]
-    assert "in a copy in another order" in read.because
-    assert "a copy puts them into their place" in written.because
+    assert "in a copy with another layout" in read.because
+    assert "a copy moves these to their place" in written.because
     for one in (read, written):
         assert dict(one.numbers) == {"sectors for 32 threads": "32 -> 4", "for the copy": "8"}
 

@@ -215,7 +215,7 @@ def test_a_loop_whose_kernels_have_other_numbers_of_threads_tells_which() -> Non
     work = compiled((EXAMPLES / "blocked_lu.fut").read_text("utf-8"), "cuda")
     text = plain(work.result("cuda").text)
     (told,) = [one.because for one in work.remarks() if one.rule == GRAPHS.id]
-    (kernel,) = re.findall(r"how many threads `(\w+)` has depends on `step`", told)
+    (kernel,) = re.findall(r"the number of threads of `(\w+)` depends on `step`", told)
     assert f'device.launch("{kernel}", points=' in text
     assert "device.rounds" not in text
 
@@ -236,19 +236,19 @@ def test_what_depends_on_the_number_kernels_compute() -> None:
 
 
 NOT_CAPTURED = {
-    "how much memory is needed depends on `i`": "entry main [n] (xs: *[n]i64) (k: i64) = "
+    "the amount of memory depends on `i`": "entry main [n] (xs: *[n]i64) (k: i64) = "
     "loop ys = xs for i < k do let m = i % n in ys with [0:m] = map (+ 1) (reverse ys[0:m])",
-    "what is launched depends on `i`": "entry main [n] (xs: [n]i64) (k: i64) = "
+    "the launched kernel depends on `i`": "entry main [n] (xs: [n]i64) (k: i64) = "
     "loop ys = xs for i < k do if i % 3 == 0 then map (+ 1) (rotate 1 ys) else map (* 2) ys",
     "it waits for": "entry main [n] (xs: [n]i64) (k: i64) = "
     "loop ys = xs for _i < k do if ys[0] > 3 then map (+ 1) ys else map (+ 2) (rotate 1 ys)",
-    "it writes a cell itself": "entry main [n] (xs: [n]i64) (k: i64) = "
+    "it writes a cell": "entry main [n] (xs: [n]i64) (k: i64) = "
     "loop ys = xs for _i < k do map (+ length (filter (> 3) ys)) (rotate 1 ys)",
-    "is another number in each": "entry main [n] (xs: [n]i64) (k: i64) = "
+    "differs between iterations": "entry main [n] (xs: [n]i64) (k: i64) = "
     "loop (ys, z) = (xs, 1) for _i < k do (map (+ z) (rotate 1 ys), z * 3)",
-    "they are too few": "entry main [n] (xs: *[n]i64) (k: i64) = "
+    "there are too few": "entry main [n] (xs: *[n]i64) (k: i64) = "
     "loop ys = xs for _i < k do loop zs = ys for j < 2 do map (+ j) (rotate 1 zs)",
-    "there is a loop in it": "entry main [n] (xs: [n]i64) (k: i64) = "
+    "it contains a loop": "entry main [n] (xs: [n]i64) (k: i64) = "
     "loop ys = xs for _i < k do loop zs = ys for j < 3 do map (+ j) (rotate 1 zs)",
 }
 

@@ -16,7 +16,7 @@ from tests.codegen.test_cuda import compiled_for
 from tests.runtime.cuda_on_cpu import needs_cxx
 
 LARGEST = PRIVATE_BYTES // 4
-KEEPS = "to itself"
+KEEPS = "private"
 
 
 def filled(count: int, name: str = "ys") -> str:

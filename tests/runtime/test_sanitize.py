@@ -170,7 +170,7 @@ def test_the_command_line_runs_under_sanitisers(
     ("options", "backend", "says"),
     [
         ({"sanitize": 1}, "c", "`sanitize` is true or false."),
-        ({"sanitize": True}, "ref", "Only the back end `c` runs under sanitisers."),
+        ({"sanitize": True}, "ref", "Only the backend `c` runs under sanitisers."),
     ],
 )
 def test_wrong_uses_are_refused(options: dict[str, object], backend: str, says: str) -> None:

@@ -92,7 +92,7 @@ def test_remarks_tell_what_is_shared() -> None:
         one for one in work.remarks() if one.rule == WHERE and "threads of a block" in one.because
     ]
     assert len(told) == 2
-    assert all("else another version of the code is taken" in one.because for one in told)
+    assert all("otherwise another version of the code runs" in one.because for one in told)
 
 
 SORTED = (

@@ -165,12 +165,12 @@ def test_sizes_at_the_borders_of_tiles(m: int) -> None:
 
 SQUARE = "entry main [n][m] (a: [n][m]i64) (b: [n][m]i64) = "
 MISSED = {
-    "Each point reads numbers of its own": SQUARE + "map (\\r -> i64.sum (map2 (*) r b[0])) a",
-    "depends on both indices": (
+    "Each point reads its own numbers": SQUARE + "map (\\r -> i64.sum (map2 (*) r b[0])) a",
+    "depend on both indices": (
         "entry main [n][m] (c: [n][n][m]i64) (a: [n][m]i64) = map2 (\\d r -> map2 (\\e s ->"
         " i64.sum (map3 (\\x y z -> x * y * z) e r s)) d a) c a"
     ),
-    "depends on what it has read": (
+    "depend on values that it read": (
         SQUARE + "map (\\r -> map (\\s -> i64.sum (map2 (\\x y ->"
         " x * b[0, i64.max 0 (i64.min y (m - 1))]) r s)) b) a"
     ),
@@ -178,7 +178,7 @@ MISSED = {
         SQUARE + "tabulate_2d n n (\\i j -> loop s = 0 for q < m do"
         " s + a[i, q] * (if q % 2 == 0 then b[j, q] else 1))"
     ),
-    "different numbers of steps": (
+    "different numbers of iterations": (
         SQUARE + "tabulate_2d n n (\\i j -> loop s = 0 for q < i64.min m i do s + a[i,q] * b[j,q])"
     ),
     "more in the loop than read and compute": (

@@ -92,4 +92,5 @@ def test_they_take_nothing_of_cs_stack_and_say_where_memory_ends() -> None:
     command = [sys.executable, "-c", ON_A_SMALL_STACK]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == str(["The run needs more memory than there is."] * 2), done.stderr
+    said = ["The run needs more memory than the machine has."] * 2
+    assert done.stdout.strip() == str(said), done.stderr

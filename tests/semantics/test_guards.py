@@ -67,7 +67,7 @@ def test_guards_at_all_stages(case: blocks.Trial) -> None:
         assert_right(case, wanted, run, where)
     for stage in ("soa", "merged"):
         told = flow(compiled(SOURCE).result(stage).prog, stage == "merged", case.entry, args)
-        assert told["note"].startswith("Here the run stops") == case.error, (stage, told)
+        assert told["note"].startswith("The run fails here") == case.error, (stage, told)
 
 
 @needs_cc

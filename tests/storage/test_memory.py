@@ -188,5 +188,5 @@ def test_validity_tells_a_wrong_index_function() -> None:
     outcome = validity.check(parse(shown), "main", [np.arange(3, dtype=np.float32)])
     assert outcome.verdict == "invalid"
     assert outcome.because == (
-        "Result 0 is [4.0f32, 2.0f32, 0.0f32] and should be [0.0f32, 2.0f32, 4.0f32]."
+        "Result 0 is [4.0f32, 2.0f32, 0.0f32], but should be [0.0f32, 2.0f32, 4.0f32]."
     )

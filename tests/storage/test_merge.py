@@ -203,7 +203,7 @@ def test_a_block_is_as_large_as_the_larger_of_two() -> None:
     prog = before(OTHER_SIZE)
     new = merged(prog, ctx)
     assert (allocations(prog), allocations(new)) == (4, 2)
-    assert any("the larger of both" in r.because for r in ctx.remarks)
+    assert any("the larger of the two" in r.because for r in ctx.remarks)
     text = plain(printer.show(new))
     assert re.search(r"= max\(n_\d+, m_\d+\)", text)
 

@@ -212,11 +212,11 @@ entry main [n][m] (xss: *[n + n][m]i32) (yss: [n][m]i32) (is: [n]i64): *[n + n][
     [
         ("(map (* 2) (iota n))", 0, "nothing is copied"),
         ("(map (\\i -> n + n - 1 - i) (iota n))", 0, "nothing is copied"),
-        ("(map (\\i -> 3 * i) (iota n))", 4, "not proved that the place is inside"),
-        ("(map (\\i -> i - 1) (iota n))", 4, "not proved that the place is inside"),
+        ("(map (\\i -> 3 * i) (iota n))", 4, "not proved that the slice is inside"),
+        ("(map (\\i -> i - 1) (iota n))", 4, "not proved that the slice is inside"),
         ("(map (\\_ -> 0) (iota n))", 5, "is written at another point"),
-        ("is", 4, "not proved that the place is inside"),
-        ("(map (\\i -> i64.max 0 (i64.min i (n - 1))) is)", 4, "An index is no polynomial"),
+        ("is", 4, "not proved that the slice is inside"),
+        ("(map (\\i -> i64.max 0 (i64.min i (n - 1))) is)", 4, "An index is neither a polynomial"),
     ],
 )
 def test_rows_at_computed_indices(indices: str, condition: int, because: str) -> None:

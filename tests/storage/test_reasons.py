@@ -71,7 +71,7 @@ def test_a_slice_of_an_array_that_lives_on_has_to_be_copied() -> None:
     (one,) = refused(LIVING, "update")
     assert "`inputsets`, which comes from the caller" in one["because"]
     assert "in line 5" in one["because"]
-    assert "have to be copied" in one["because"]
+    assert "must be copied" in one["because"]
     assert "memory" not in one["because"]
     assert one["hint"] == ""
     assert one["way_out"] is None
@@ -99,7 +99,7 @@ def test_what_is_used_afterwards_could_be_read_from_the_result() -> None:
 def test_that_is_not_said_where_it_would_not_be_enough() -> None:
     (one,) = refused(AND_MORE, "update")
     assert one["condition"] == 3
-    assert one["hint"] == "Nothing is known to help."
+    assert one["hint"] == "No change to the program is known to avoid this."
     assert refused(AND_MORE.replace("row[j] +", "yss[0, j] +"), "update")
 
 
@@ -110,13 +110,13 @@ def test_a_counter_of_a_while_loop_is_told_to_be_unbounded() -> None:
 
 def test_a_unique_type_is_proposed_where_it_helps() -> None:
     (one,) = refused(READ_HERE, "in-place-map")
-    assert one["hint"] == "With a unique type, `xs: *[]..`, it may be reused."
+    assert one["hint"] == "Give it a unique type, `xs: *[]..`, to allow reuse."
     assert refused(READ_HERE.replace("xs: [n]", "xs: *[n]"), "in-place-map") == []
 
 
 def test_a_unique_type_is_not_proposed_where_it_does_not() -> None:
     for one in refused(READ_THERE, "in-place-map"):
-        assert one["hint"] == "Nothing is known to help."
+        assert one["hint"] == "No change to the program is known to avoid this."
     changed = READ_THERE.replace("xs: [n]", "xs: *[n]")
     assert all(not one["done"] for one in refused(changed, "in-place-map"))
 

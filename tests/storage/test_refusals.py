@@ -262,7 +262,7 @@ CHANGED = {
         START.replace("a = ys", "a = copy ys"),
     ),
     Refusal.CALLERS: (
-        "With a unique type, `xs: *[]..`, it may be reused.",
+        "Give it a unique type, `xs: *[]..`, to allow reuse.",
         test_short_circuit.NOT_UNIQUE.replace("(xs: ", "(xs: *"),
     ),
 }

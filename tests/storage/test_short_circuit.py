@@ -293,12 +293,12 @@ entry main [n] (xs: [n]i32) (v: i32): [n]i32 =
 
 REASONS = {
     OLD_VALUE: "`row` would overwrite cell 0, where `xss` is read by `old` with n = 2, m = 1.",
-    PART: "Only a part of `new` goes into the place: all of it would not fit.",
-    INDEX_FROM_SOURCE: "The place depends on an element of `row`, which is computed only after the "
-    "array has been made.",
+    PART: "Only a part of `new` is copied into the destination, and all of it would not fit.",
+    INDEX_FROM_SOURCE: "The destination depends on an element of `row`, which is computed only "
+    "after the array.",
     THREADS_MEET: "`new` would overwrite cell 0, where `xs` is read at another point of `new` "
     "with n = 3: written at i = 0 and read at i = 2.",
-    USED_AFTERWARDS: "`row` is used again in line 5 after it has been put into its place.",
+    USED_AFTERWARDS: "`row` is used again in line 5 after it was copied into its destination.",
     LATER_WRITE: "`new` would overwrite cell 0, where `ys` is written within `ys` "
     "with n = 1, v = -3.",
 }
@@ -322,7 +322,7 @@ def test_what_could_not_be_proved_is_told() -> None:
         Unknown("", missing),
     )
     assert text == (
-        "It is not proved that `new` keeps away from `xs`, which is read after `new`: "
+        "It is not proved that `new` does not overlap `xs`, which is read after `new`: "
         "that needs -2*i + n >= 0."
     )
 

@@ -87,7 +87,7 @@ def test_the_gpu_finds_out_first_how_much_its_threads_need(name: str) -> None:
         same(heap.run(merged, "main", args)[0], expected, "merged")
         same(kernel_interp.run(kernels, "main", args, 4), expected, "kernels")
     told = [remark.because for remark in work.remarks() if remark.rule == "memory/expand"]
-    assert any("A kernel before computes how much that is at most." in one for one in told)
+    assert any("A kernel before it computes the largest size." in one for one in told)
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,12 @@ PROGRAMS = {
     ),
     "memory/concat": (
         "entry main (xs: [3]i32) (ys: [4]i32) = xs ++ ys",
-        "gets a block of its own",
+        "gets its own block",
     ),
     "memory/row": (
         "entry main [n][m] (xss: [n][m]i32) =\n"
         " map (\\xs -> loop ys = copy xs for i < m do ys with [i] = ys[i] + 1) xss",
-        "in memory of its own",
+        "in its own memory",
     ),
     "memory/update": (
         "entry main (xs: *[9]i32) (ys: [3]i32) =\n"
@@ -29,11 +29,11 @@ PROGRAMS = {
     "memory/double-buffer": (
         "entry main [n][m] (xss: [n][m]i32) =\n"
         " map (\\xs -> loop ys = xs for i < 5 do scan (+) i (reverse ys)) xss",
-        "goes round a loop inside a kernel",
+        "is a loop parameter inside a kernel",
     ),
     "shortcircuit/in-place-map": (
         "entry main [n] (xs: *[n]f32) = map (\\x -> x * 2) xs",
-        "takes the place of `xs`",
+        "overwrites `xs`",
     ),
 }
 

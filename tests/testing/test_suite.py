@@ -282,7 +282,7 @@ def test_what_is_said_of_errors(tmp_path: Path, capsys: pytest.CaptureFixture[st
 )
 def test_numbers_that_are_none(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*options, "."]) == 2
-    assert f"`{options[1]}` is a number" in capsys.readouterr().err
+    assert f"`{options[1]}` must be a number" in capsys.readouterr().err
 
 
 ENDLESS = """\

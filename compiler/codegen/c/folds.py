@@ -25,10 +25,10 @@ from compiler.ir.nodes import SE, Lit, Var
 
 SCAN_BLOCK = 1 << 15
 """Elements per block of a scan, which passes through the cache twice."""
-ONE_PASS = Rule("c/one-pass", "One thread goes through a scan of integers once.")
+ONE_PASS = Rule("c/one-pass", "Lets one thread run a scan of integers in one pass.")
 _ONCE = (
-    "The elements are integers or booleans, so that any grouping gives the same: one thread needs "
-    "no totals of blocks before it begins."
+    "The elements are integers or booleans, so any grouping gives the same result, and "
+    "one thread needs no totals of blocks before it starts."
 )
 MANY_SEGMENTS = 64
 """Number of segments from which each is processed by one thread."""

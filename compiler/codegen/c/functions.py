@@ -19,8 +19,8 @@ from compiler.codegen.c.types import C_TYPE
 
 FAST = Rule(
     "c/fast-functions",
-    "In C, `exp`, `sin` and their like may be up to four units in the last place off, and run in"
-    " vector registers.",
+    "In C, `exp`, `sin` and similar functions may be off by up to four units in the "
+    "last place and run in vector registers.",
     asked=True,
 )
 

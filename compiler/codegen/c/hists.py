@@ -22,9 +22,9 @@ from compiler.ir.nodes import SE, Var
 
 ROWS = Rule(
     "c/element-rows",
-    "A histogram of rows goes through each row in vector registers, without dividing.",
+    "Processes each row of a histogram of rows in vector registers, without divisions.",
 )
-_BECAUSE = "The points are elements of rows, and those of one row have bins of their own."
+_BECAUSE = "The points are elements of rows, and each row has its own bins."
 
 
 class Kernels(FoldKernels):

@@ -25,11 +25,12 @@ from compiler.ir.sizes import poly_of
 FEWEST = 16
 """Minimum number of iterations: a strip of one register of f32."""
 INTERCHANGE = Rule(
-    "c/interchange", "A loop whose inner loop goes down columns goes along rows, in lanes."
+    "c/interchange",
+    "Interchanges a loop with an inner loop over columns, so that vector lanes read rows.",
 )
 _BECAUSE = (
-    "Neighbouring iterations are independent and read neighbouring cells, while the loop inside of "
-    "them reads cells that lie far apart."
+    "Neighbouring iterations are independent and read neighbouring cells, while the "
+    "loop inside them reads cells that are far apart."
 )
 
 

@@ -46,8 +46,8 @@ BLOCK = 16384
 """Elements per block of a reduction or scan; fewer for expensive points."""
 HEAVY_BLOCK = 64
 _BECAUSE = (
-    "Where this map is at its border is asked once for each row: the points inside need no "
-    "conditions, and neighbours among them read neighbouring cells."
+    "The border of this map is tested once per row: inner points need no conditions, "
+    "and neighbouring points read neighbouring cells."
 )
 
 

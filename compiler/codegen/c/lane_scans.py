@@ -17,10 +17,10 @@ from compiler.codegen.traits import BUILTIN, loaded, reads, stored
 from compiler.ir.nodes import Bin, Lit, Var
 from compiler.ir.sizes import poly_of
 
-LANE_SCANS = Rule("c/lane-scans", "A thread scans a row of integers in vector registers.")
+LANE_SCANS = Rule("c/lane-scans", "Scans a row of integers in vector registers.")
 BECAUSE = (
-    "The elements are integers, so that any grouping gives the same: prefixes of a register are "
-    "made together."
+    "The elements are integers, so any grouping gives the same result, and the "
+    "prefixes of a register are computed together."
 )
 SCANS = frozenset(("+", "*", "min", "max"))
 """Operators that GCC scans in lanes."""

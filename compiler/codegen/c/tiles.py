@@ -19,11 +19,11 @@ from compiler.codegen.traits import traits_of
 from compiler.ir.nodes import SE
 
 ROW_TILES = Rule(
-    "c/row-tiles", "Rows of points that read the same cells in a loop are worked on in one tile."
+    "c/row-tiles", "Processes rows of points that read the same cells in a loop as one tile."
 )
 _BECAUSE = (
-    "In the loop all of these points read the same cells, which a tile of several rows reads once; "
-    "what the tile adds up stays in vector registers."
+    "All of these points read the same cells in the loop. A tile of several rows reads "
+    "them once and keeps its sums in vector registers."
 )
 WIDTH = """\
 // Bytes of a vector register, and how many registers of lanes a row of a tile has.

@@ -13,9 +13,11 @@ SHORT = 32
 """Iterations below which a loop stays scalar. Setting up and combining lanes has a cost: with
 registers of 16 f32, rows of 31 took 1.8 times as long vectorised, rows of 32 nine tenths."""
 SHORT_ROWS = Rule(
-    "c/short-rows", "A row of fewer than 32 elements is reduced in order, without vector registers."
+    "c/short-rows", "Reduces a row of fewer than 32 elements in order, without vector registers."
 )
-BECAUSE = "To set lanes up and to put them together takes longer than to go through a short row."
+BECAUSE = (
+    "Setting up vector lanes and combining them takes longer than reducing a short row in order."
+)
 
 
 def reduction_pragma(stm: For) -> str:

@@ -102,7 +102,9 @@ def _constant(prog: imp.ImpProg, ctx: Ctx) -> Iterator[tuple[str, frozenset[Name
             free, others = read_only(kernel, same.get(id(launch)))
             if free:
                 told = _named(free, ctx, "is only read", "are only read")
-                because = f"In the kernel `{kernel.name}` {told}, so that loads may go ahead."
+                because = (
+                    f"In the kernel `{kernel.name}` {told}, so loads may be reordered and cached."
+                )
                 made = ctx.commit(READ_ONLY, kernel.prov, Applied(free, because))
                 yield kernel.name, made or frozenset()
             if others:

@@ -29,14 +29,14 @@ from compiler.ir.sizes import poly_of
 from compiler.ir.walk import map_se
 
 FITTED = Rule(
-    "kernels/fitted", "A block of threads for one point has no more threads than find work to do."
+    "kernels/fitted", "Limits a block of threads for one point to the threads that have work."
 )
 
 POINTS = Limit("kernels/fewer-threads/points", "points that have a block of threads each", 1 << 12)
 """About as many blocks fit all multiprocessors of a GPU at once."""
 FEWER = Rule(
     "kernels/fewer-threads",
-    "A thread of a block for one point has several elements where there are many points.",
+    "Gives a thread several elements if many points each have a block of threads.",
     limits=(POINTS,),
 )
 EACH = 8
@@ -52,14 +52,15 @@ def busy_threads(kernel: k.Kernel, most: int) -> Outcome[SE]:
     """
     sizes = _trip_counts(kernel)
     if sizes is None:
-        because = "How many elements a block of threads goes through is known only inside of it."
+        because = "The number of elements of a block of threads is known only inside the block."
         return Missed(because, NOTHING)
     if not sizes or any(isinstance(size, Lit) and int(size.value) >= most for size in sizes):
         return None
     busy = _largest(sizes)
     because = (
-        f"No more threads of a block find something to do in `{kernel.name}` than the longest of "
-        f"its loops has turns: a block has so many, in whole warps, and {most} at most."
+        f"In `{kernel.name}` only as many threads of a block have work as its longest "
+        "loop has iterations. A block has that many threads, rounded up to whole "
+        f"warps, and at most {most}."
     )
     return Applied(busy, because, (("turns", " or ".join(map(_shown, sizes))),))
 
@@ -78,17 +79,18 @@ def fewer_threads(kernel: k.Kernel, points: SE, otherwise: SE, many: int) -> Out
     room = _room(kernel)
     if room is None:
         return Missed(
-            f"A thread of a block in `{kernel.name}` has few elements: how much shared memory a "
-            "block takes is known only inside of it, or leaves no room for many at once.",
+            f"A thread of a block in `{kernel.name}` has few elements: the shared "
+            "memory of a block is known only inside it, or leaves no room for many "
+            "blocks at once.",
             NOTHING,
         )
     longest = _largest(sizes)
     few = parts_of(longest, Lit(EACH, "i64"))
     there = conjunction([Bin("<=", "i64", Lit(many, "i64"), points), room])
     because = (
-        f"Where there are at least {many} points, a block of threads in `{kernel.name}` has a "
-        f"thread for {EACH} of its elements: so many blocks keep a GPU busy, and less is spent on "
-        "combining what threads have."
+        f"With at least {many} points, a block of threads in `{kernel.name}` has one "
+        f"thread for {EACH} of its elements: that many blocks keep a GPU busy, and "
+        "combining the threads' results costs less."
     )
     numbers = (("elements of a thread", str(EACH)),)
     return Applied(Select(there, few, otherwise), because, numbers)

@@ -28,7 +28,7 @@ from compiler.ir.walk import map_subexpressions
 
 FMA = Rule(
     "kernels/fma",
-    "A product and the sum it goes into are one instruction of a GPU, which rounds once.",
+    "Computes a product and the sum that uses it by one GPU instruction, which rounds once.",
     stops=True,
 )
 _NO_NAMES = Counter[Name](), Counter[Name]()
@@ -53,8 +53,8 @@ def _launch(launch: k.Launch, ctx: Ctx) -> k.Launch:
         return launch
     times = "once" if len(work.places) == 1 else f"{len(work.places)} times"
     because = (
-        f"In `{kernel.name}` a product and the sum it goes into are rounded once, {times} in its "
-        "text: floats can differ from those of the stages before and of C."
+        f"In `{kernel.name}` a product and the sum that uses it are rounded once, "
+        f"{times} in its text: floats can differ from those of earlier stages and of C."
     )
     numbers = (("fused", str(len(work.places))),)
     at = merge_prov(*(stm.prov for stm in work.places)) or kernel.prov

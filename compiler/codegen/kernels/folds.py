@@ -56,7 +56,9 @@ SEGMENT, RANGE, TILE, STEP, LANE, WARP_OF, COUNT, ITEMS, AT = (
 )
 BLOCKS, CHUNK = "blocks_0", "chunk_0"
 """Number of thread blocks per segment, and of elements that each takes."""
-SEVERAL = Rule("kernels/several", "Threads take several elements of a reduction or scan at once.")
+SEVERAL = Rule(
+    "kernels/several", "Lets a thread process several elements of a reduction or scan at once."
+)
 MOST_ITEMS, FEWEST_ITEMS = 23, 3
 
 
@@ -131,13 +133,13 @@ def elements_per_thread(
         each = FEWEST_ITEMS
     if (each * target.threads + WARP) * width > target.shared_bytes:
         return Missed(
-            f"Each thread takes one element of {width} bytes at a time, since there is no room for "
-            "several in the memory that a block of threads shares."
+            f"Each thread takes one element of {width} bytes at a time, because shared "
+            "memory has no room for several."
         )
     because = (
-        f"Each thread takes up to {each} elements that follow each other, so that threads wait for "
-        f"each other once for {each * target.threads} elements; these are read and written through "
-        "shared memory, so that neighbouring threads touch neighbouring cells."
+        f"Each thread takes up to {each} consecutive elements, so threads wait for each "
+        f"other once per {each * target.threads} elements. They read and write these "
+        "through shared memory, so neighbouring threads access neighbouring cells."
     )
     return Applied(Tile(each, each * target.threads), because)
 

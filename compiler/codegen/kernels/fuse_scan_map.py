@@ -29,7 +29,9 @@ from compiler.codegen.stm_uses import BlockUses
 from compiler.codegen.traits import loaded, may_recompute, stored, traits_of
 from compiler.ir.nodes import ONE, SE, ZERO, Var
 
-HANDED = Rule("kernels/handed", "A map that takes prefixes runs in the last kernel of their scan.")
+HANDED = Rule(
+    "kernels/handed", "Fuses a map that reads prefixes into the last kernel of their scan."
+)
 NEAR = 64
 """Maximum number of statements after a scan searched for the map."""
 
@@ -120,7 +122,7 @@ def plan_fusion(
     taker = rest[at]
     assert isinstance(taker, imp.Kernel)
     if len(taker.dims) != 1 or taker.dims[0][1] != size or taker.per_block:
-        return Missed("The map that takes the prefixes has other points than the scan.")
+        return Missed("The map that reads the prefixes has other points than the scan.")
     between = tuple(_with_totals(s, prefixes, sub(size, ONE)) for s in rest[:at])
     behind = rest[at + 1 :]
     out = _why_not(scan, taker, between, blocks)
@@ -133,12 +135,12 @@ def plan_fusion(
     remade = _own_stores(taker.body, Var(taker.dims[0][0], "i64")).keys()
     unused = prefixes.keys() - remade
     if prefixes.keys() & fetched.keys() or unused & used or not unused <= fresh:
-        return Missed("Other statements take prefixes as well.")
+        return Missed("Other statements also read the prefixes.")
     own, kept = taker.dims[0][0], dict[Name, KeptValue]()
     taken = _taken(taker.body, own, _known(scan, index, prefixes, stores), kept)
     ends = (imp.Define(own, "i64", Var(index, "i64"), taker.prov), *taken)
     if loaded(ends) & (prefixes.keys() | stored(scan.body)):
-        return Missed("The map takes prefixes of other points as well.")
+        return Missed("The map also reads prefixes of other points.")
     gone = frozenset(unused) | ((stores.keys() & kept.keys() & fresh) - used)
     body = tuple(s for s in scan.body if not (isinstance(s, imp.Store) and s.block in gone))
     totals = tuple((lhs, prim) for lhs, prim in prefixes.values() if total(lhs) in fetched)
@@ -147,8 +149,8 @@ def plan_fusion(
     )
     return Applied(
         made,
-        "Each prefix is used where it is found: the points of the map are those of the scan, and "
-        "what these read is not written before the map ends.",
+        "Each prefix is used where it is computed: the map has the same points as the "
+        "scan, and nothing that they read is written before the map ends.",
     )
 
 
@@ -219,9 +221,9 @@ def _why_not(scan: imp.Kernel, taker: imp.Kernel, between: imp.Stms, blocks: Blo
     """Return why the scan's points cannot be recomputed at the map, or None."""
     traits, own = traits_of(scan.body), traits_of(taker.body)
     if traits.asserts or traits.allocs or not may_recompute(scan.body, traits):
-        return "The scan's points are not computed twice: they have loops or checks."
+        return "The scan's points have loops or checks, so they are not computed twice."
     if own.loops or own.allocs or with_updates(taker.body, lambda *_: ()) is not taker.body:
-        return "The map has loops, memory or histograms of its own."
+        return "The map has its own loops, memory or histograms."
     uses = free_names(scan.body)
 
     def of(some: Set[Name]) -> set[Name]:
@@ -229,10 +231,10 @@ def _why_not(scan: imp.Kernel, taker: imp.Kernel, between: imp.Stms, blocks: Blo
 
     touched = of(loaded(scan.body) | stored(scan.body))
     if touched & of(stored(taker.body) | BlockUses(between).written.keys()):
-        return "What the scan's points read is written before the map ends."
+        return "The memory that the scan's points read is written before the map ends."
     ended = names(between, "frees") | names(between, "assigns")
     if (touched | uses.free_scalars().keys()) & of(ended):
-        return "What the scan's points read is gone where the map begins."
+        return "The memory that the scan's points read is freed before the map begins."
     if stored(scan.body) & free_names(between).blocks.keys():
-        return "What the scan's points store is used before the map begins."
+        return "The results of the scan's points are used before the map begins."
     return None

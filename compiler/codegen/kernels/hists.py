@@ -39,9 +39,7 @@ from compiler.codegen.traits import stored, traits_of
 from compiler.ir.build import both, inside
 from compiler.ir.nodes import FALSE, ONE, SE, TRUE, ZERO, Bin, Lit, Var
 
-SHARED_BINS = Rule(
-    "kernels/shared-bins", "Blocks of threads have the bins of a histogram in shared memory."
-)
+SHARED_BINS = Rule("kernels/shared-bins", "Keeps the bins of a histogram in shared memory.")
 ROOM = 24 << 10
 """Bytes of bins per thread block, such that eight blocks are resident."""
 PASSES = "passes_0"
@@ -72,8 +70,8 @@ class Plan:
 def plan(kernel: Kernel, hists: Sequence[Histogram], target: Target) -> Outcome[Plan]:
     """Plan the shared-memory bins of a kernel's histograms."""
     if any(stored(hist.op.body) for hist in hists):
-        because = "Combining two values needs memory, so threads combine with the result itself."
-        return Missed(because, "Let the operator combine numbers, or tuples of them.")
+        because = "Combining two values needs memory, so threads update the result directly."
+        return Missed(because, "Use an operator that combines numbers, or tuples of numbers.")
     locks = 4 * LOCKED * any(map(needs_lock, hists))
     room = (ROOM - locks) // sum(BYTES[prim] for hist in hists for prim in hist.op.prims)
     bins = reduce(_larger, (product(hist.shape) for hist in hists))
@@ -82,8 +80,8 @@ def plan(kernel: Kernel, hists: Sequence[Histogram], target: Target) -> Outcome[
     most = room * (MOST_PASSES if again else 1)
     if (known or 1) > most:
         return Missed(
-            f"A block of threads has shared memory for {room} of these bins at a time, so threads "
-            "combine with the result itself."
+            f"A block of threads has shared memory for only {room} of these bins, so "
+            "threads update the result directly."
         )
     room = room if known is None else max(1, min(room, known))
     passes = ONE if not again or (known or most) <= room else _passes(bins, room)
@@ -101,7 +99,7 @@ def plan(kernel: Kernel, hists: Sequence[Histogram], target: Target) -> Outcome[
     if worth != TRUE:
         because += f" Where there are fewer than {WORTH} points for each bin"
         because += f", or more than {most} bins" if known is None else ""
-        because += ", threads combine with the result itself."
+        because += ", threads update the result directly."
     least = _larger(Lit(WORTH * target.threads, "i64"), points)
     return Applied(Plan(room, passes, worth, least), because)
 

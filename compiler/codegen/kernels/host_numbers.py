@@ -17,13 +17,13 @@ from compiler.codegen.stm_uses import StmUses
 from compiler.codegen.traits import reads
 from compiler.ir.nodes import SE, Lit, Scalar, Var
 
-MEMORY = "it decides how much memory there is"
-THREADS = "it decides how many threads there are"
-BRANCH = "it decides what is launched"
-ROUNDS = "it decides how often something is launched"
-COPIED = "it decides what is copied"
-APPLIED = "a function of the host takes it"
-CALLED = "a function that launches is given it"
+MEMORY = "it determines how much memory is allocated"
+THREADS = "it determines the number of threads"
+BRANCH = "it determines what is launched"
+ROUNDS = "it determines how often something is launched"
+COPIED = "it determines what is copied"
+APPLIED = "a function of the host takes it as an argument"
+CALLED = "a function that launches kernels takes it as an argument"
 MANY = 256
 """Trip count above which interpreting a loop on the host takes longer than a launch."""
 

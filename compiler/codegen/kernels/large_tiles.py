@@ -24,7 +24,7 @@ BUSY = Limit("kernels/large-tiles/tiles", "tiles of 8 points a side for each thr
 """About as many blocks of threads keep each multiprocessor of a GPU busy."""
 LARGE_TILES = Rule(
     "kernels/large-tiles",
-    "A thread takes up to 8 by 8 points of a tile where enough tiles are left.",
+    "Gives a thread up to 8 by 8 points of a tile, if enough tiles remain.",
     limits=(BUSY,),
 )
 SIDES = ((8, 8), (8, 4))
@@ -67,8 +67,8 @@ def enlarge(kernel: imp.Kernel, plan: Tiling, least: int) -> Outcome[Larger]:
                 there = _enough_tiles(kernel, made, least)
                 return Applied(Larger(made, there), _because(made)) if there else None
     return Missed(
-        f"A thread keeps 4 by 4 points of a tile: more of them, of {words} bytes and {code} "
-        "statements each, do not fit its registers."
+        f"A thread takes 4 by 4 points of a tile: more points, of {words} bytes and "
+        f"{code} statements each, do not fit its registers."
     )
 
 
@@ -84,7 +84,7 @@ def _because(plan: Tiling) -> str:
     down, across = (axis.each for axis in plan.axes)
     points, reads = down * across, down + across
     return (
-        f"Where there are at least as many tiles as keep a GPU busy, a thread takes {down} by "
-        f"{across} points: for each step it reads {reads} numbers from shared memory for {points} "
-        "points, in place of 8 for 16."
+        f"If there are enough tiles to keep a GPU busy, a thread takes {down} by "
+        f"{across} points: for each step it reads {reads} numbers from shared memory "
+        f"for {points} points, instead of 8 for 16."
     )

@@ -73,12 +73,13 @@ from compiler.ir.nodes import ONE, SE, ZERO, Bin, Conv, Lit, Scalar, Var
 
 LOOK_BACK = Rule(
     "kernels/look-back",
-    "A scan is one pass over memory on a GPU, whose blocks of threads wait for those before them.",
+    "Runs a scan on a GPU in one pass over memory, in which blocks of threads wait for "
+    "earlier blocks.",
     asked=True,
 )
 BECAUSE = (
-    "Each element is read and written once, where stages would read it twice: blocks of threads "
-    "look back at what those came to that have begun before them."
+    "Each element is read once and written once, while several kernels would read it "
+    "twice: each block of threads reads the results of the blocks before it."
 )
 SUM, PREFIX = Lit(1, "i32"), Lit(2, "i32")
 """Flag values: the tile's sum is known, or its inclusive prefix."""

@@ -100,7 +100,7 @@ def lower(prog: imp.ImpProg, ctx: Ctx) -> imp.ImpProg:
 
 KERNELS = Pass(
     "kernels",
-    "Makes kernels of threads, barriers and shared memory.",
+    "Lowers kernels to threads, barriers and shared memory.",
     lower,
     (
         ROWS,
@@ -233,7 +233,7 @@ class _Lowering:
                 codes.limits.GPU_MEMORY,
                 f"A block of threads needs {need} bytes of shared memory here, and has {there}.",
                 source.prov,
-                "Combine fewer values at once, or run the program with the C back end.",
+                "Combine fewer values at once, or run the program with the C backend.",
             )
         return made
 

@@ -27,7 +27,7 @@ from compiler.ir.nodes import SE, Bin, Conv, Lit, Select, Un, Var
 from compiler.ir.sizes import poly_of
 from compiler.ir.walk import free, se_parts, se_uses
 
-NARROW = Rule("cuda/narrow", "Indices have 32 bits in a launch whose sizes allow it.")
+NARROW = Rule("cuda/narrow", "Uses 32-bit indices in a launch whose sizes allow it.")
 LIMIT = 1 << 31
 """Exclusive upper bound of 32-bit numbers."""
 Monomial = tuple[Name, ...]
@@ -90,8 +90,8 @@ def narrowing(launch: k.Launch, threads: int) -> Outcome[Narrowing]:
     made = Narrowing(names, bounds.most(names))
     what = "an index" if len(names) == 1 else f"{len(names)} indices and sizes"
     because = (
-        f"In the kernel `{kernel.name}` {what} take 32 bits where the host finds that nothing on "
-        "the way to an index needs more; for larger sizes they have 64."
+        f"In the kernel `{kernel.name}` {what} have 32 bits if the host finds that no "
+        "index computation needs more; for larger sizes they have 64."
     ).replace("an index take", "an index takes")
     return Applied(made, because)
 

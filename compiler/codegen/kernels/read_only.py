@@ -12,7 +12,7 @@ from compiler.codegen.kernels.same_blocks import NOBODY, Same
 from compiler.codegen.stm_uses import BlockUses
 
 READ_ONLY = Rule(
-    "cuda/read-only", "A kernel is told which of its blocks nothing writes while it runs."
+    "cuda/read-only", "Marks the memory blocks of a kernel that nothing writes while it runs."
 )
 
 

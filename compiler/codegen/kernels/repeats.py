@@ -30,10 +30,8 @@ from compiler.codegen.kernels.walk import launch_sized, with_body
 from compiler.codegen.traits import reads
 from compiler.ir.nodes import Lit, Mem
 
-GRAPHS = Rule("cuda/graphs", "Launches that rounds of a loop have in common are captured once.")
-ROUNDS = Rule(
-    "kernels/rounds", "What depends on the number of a loop's round, kernels compute themselves."
-)
+GRAPHS = Rule("cuda/graphs", "Captures launches that iterations of a loop have in common, once.")
+ROUNDS = Rule("kernels/rounds", "Lets kernels compute what depends on the index of a loop.")
 _MAKES = imp.Alloc | k.Part | k.Zeros
 _FEWEST = 3
 """Minimum trip count for capturing: one iteration is observed, and two may be worth a graph."""
@@ -102,8 +100,8 @@ def _numbered(loop: imp.For, ctx: Ctx) -> imp.For | None:
         return None
     told = " and ".join(sorted({f"`{ctx.names.called(name)}`" for name in moved}))
     because = (
-        f"Kernels compute {told} from the number of the round, `{ctx.names.called(loop.index)}`, "
-        "so that the host asks for the same in each."
+        f"Kernels compute {told} from the loop index `{ctx.names.called(loop.index)}`, "
+        "so the host launches the same in each iteration."
     )
     return ctx.commit(ROUNDS, loop.prov, Applied(made, because))
 
@@ -138,11 +136,13 @@ def block_rotation(loop: imp.For, called: Callable[[Name], str]) -> Outcome[Turn
     if not launches:
         return None
     if _are_few(loop):
-        why = "they are too few for some of them to be captured"
-        return Missed(f"The host launches in each round of this loop: {why}.", NOTHING)
+        why = "there are too few iterations to capture their launches"
+        return Missed(f"The host launches kernels in each iteration of this loop: {why}.", NOTHING)
     because = _differs(loop, body, called, {loop.index})
     if because:
-        return Missed(f"The host launches in each round of this loop: {because}.", NOTHING)
+        return Missed(
+            f"The host launches kernels in each iteration of this loop: {because}.", NOTHING
+        )
     made = [stm.name for stm in body if isinstance(stm, _MAKES)]
     own = {*made, *(stm.name for stm in body if isinstance(stm, imp.Declare))}
     held = (s.name for s in body if isinstance(s, imp.Declare) and isinstance(s.type, Mem))
@@ -153,8 +153,8 @@ def block_rotation(loop: imp.For, called: Callable[[Name], str]) -> Outcome[Turn
         for launch in launches
         if any(p.name == loop.index for p in launch.kernel.params)
     ]
-    number = f", and the number of the round, `{called(loop.index)}`," if numbered else ","
-    makes = " A block that a round makes is the next one's as well." if made else ""
+    number = f", on the loop index `{called(loop.index)}`" if numbered else ","
+    makes = " A block that an iteration allocates is reused by the next one." if made else ""
     return Applied(
         Turning(
             tuple(name for name in changed if name not in own),
@@ -187,13 +187,13 @@ def _differs(
             case imp.Load(name) | k.Fetch(name):
                 return f"it waits for `{called(name)}`"
             case imp.Store():
-                return "it writes a cell itself"
+                return "it writes a cell"
             case imp.For() | imp.While():
-                return "there is a loop in it"
+                return "it contains a loop"
             case imp.Call(_, fun):
                 return f"it calls `{called(fun)}`"
             case imp.Assign(name, value) if not isinstance(value, str) and name not in own:
-                return f"`{called(name)}` is another number in each"
+                return f"`{called(name)}` differs between iterations"
             case imp.Define(name, _, value) if reads(value) & number:
                 number.add(name)
         if why := _depends(stm, number):
@@ -212,18 +212,18 @@ def _depends(stm: imp.Stm, number: set[Name]) -> str:
     match stm:
         case k.Launch(kernel, _, count, times, busy=busy):
             if (reads(count) | {times}) & number or (busy and reads(busy) & number):
-                return f"how many threads `{kernel.name}` has depends on"
+                return f"the number of threads of `{kernel.name}` depends on"
             if reads(launch_sized(kernel)[1]) & number:
-                return f"how much shared memory `{kernel.name}` has depends on"
+                return f"the shared memory of `{kernel.name}` depends on"
             return ""
         case imp.Define():
             return ""
         case imp.Alloc() | k.Part() | k.Zeros() | k.Ranges():
-            what = "how much memory is needed depends on"
+            what = "the amount of memory depends on"
         case imp.If():
-            what = "what is launched depends on"
+            what = "the launched kernel depends on"
         case imp.Copy():
-            what = "what is copied depends on"
+            what = "the copied cells depend on"
         case _:
             what = "they depend on"
     return what if mentioned(stm) & number else ""

@@ -39,20 +39,20 @@ from compiler.ir.nodes import ONE, SE, ZERO, Bin, Operand, Scalar, Var
 from compiler.ir.walk import map_se
 
 RESIDENT = Rule(
-    "kernels/resident", "A number that the host does not need stays on the device, without a wait."
+    "kernels/resident", "Keeps a number that the host does not need on the device, without a wait."
 )
 
 BY_ONE: Applied[bool] = Applied(
     True,
-    "This loop, which is not parallel, touches elements one by one: a thread of the device runs "
-    "it, and none of them is sent to the host and back.",
+    "This sequential loop accesses elements one by one, so a thread of the device runs "
+    "it, and no element is sent to the host and back.",
 )
 
 
 COMPILED: Applied[bool] = Applied(
     True,
-    "This loop, which is not parallel, has many rounds: a thread of the device runs it, which is "
-    "compiled, where the host would interpret it.",
+    "This sequential loop has many iterations, so a thread of the device runs it "
+    "compiled; the host would interpret it.",
 )
 
 
@@ -90,7 +90,9 @@ def _may_stay(found: HostNumbers, name: Name, ctx: Ctx) -> bool:
         because = f"The host waits for `{called}`: {found.wanted[name]}."
         ctx.commit(RESIDENT, prov, Missed(because, NOTHING))
         return False
-    because = f"`{called}` stays on the device, where all that needs it is: the host does not wait."
+    because = (
+        f"`{called}` stays on the device, because only the device needs it: the host does not wait."
+    )
     return ctx.commit(RESIDENT, prov, Applied(True, because)) is not None
 
 

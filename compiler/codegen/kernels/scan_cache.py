@@ -31,7 +31,9 @@ from compiler.ir.nodes import SE, Lit, Var
 from compiler.ir.sizes import prim_of
 from compiler.ir.walk import map_subexpressions, se_parts
 
-KEPT = Rule("kernels/kept", "A scan keeps what its points come to where reading again costs more.")
+KEPT = Rule(
+    "kernels/kept", "Stores the values of a scan's points if computing them again would read more."
+)
 SECTOR = 32
 NEVER = 1 << 40
 """Cost of a value that cannot be recomputed alone, in bytes."""
@@ -80,8 +82,9 @@ def kept_points(
     if of(stored(body)) & of(loaded(redone)):
         return None
     because = (
-        f"The last stage would read about {sum(again.values())} bytes of each point once more; it "
-        f"takes what the first has kept, which is about {cost} bytes to write and to read."
+        f"The last kernel would read about {sum(again.values())} bytes per point again. "
+        f"It reads the values that the first kernel stored instead, about {cost} bytes "
+        "written and read."
     )
     made = KeptPoints(
         (*body, *points.stores()), (*points.loads(), *redone), folds, ends, points.cells()

@@ -42,7 +42,7 @@ from compiler.ir.nodes import FALSE, SE, TRUE, Bin, Scalar, Select, Var
 from compiler.ir.sizes import prim_of
 from compiler.ir.walk import map_subexpressions, se_parts
 
-SUNK = Rule("kernels/sunk", "A kernel loads what only one branch needs in that branch.")
+SUNK = Rule("kernels/sunk", "Moves a load that only one branch needs into that branch.")
 _CALM = frozenset(
     (
         *(imp.Define, imp.Declare, imp.Assign, imp.Load, imp.Assert, imp.Apply),
@@ -86,7 +86,7 @@ def _launch(launch: k.Launch, same: Same | None, ctx: Ctx) -> k.Launch:
     work = work.of_all()
     body = work.stms(kernel.body)
     called = sorted({f"`{ctx.names.called(load.name)}`" for load in work.moved})
-    because = f"What only one branch needs is loaded there: {', '.join(called)}."
+    because = f"Loads that only one branch needs happen there: {', '.join(called)}."
     numbers = (("loads", str(len(work.moved))),)
     at = merge_prov(*(load.prov for load in work.moved))
     made = ctx.commit(SUNK, at, Applied(body, because, numbers))

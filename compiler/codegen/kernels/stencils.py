@@ -38,7 +38,9 @@ from compiler.codegen.stm_uses import BlockUses
 from compiler.ir.nodes import SE, Bin, Lit
 from compiler.ir.sizes import poly_of
 
-STENCILS = Rule("kernels/stencils", "A block of threads reads the cells around its points once.")
+STENCILS = Rule(
+    "kernels/stencils", "Lets a block of threads read the cells around its points once."
+)
 SECTOR = 32
 """Bytes fetched at once."""
 WIDTHS = (32, 64, 128)
@@ -138,13 +140,13 @@ def stencil(
     for (block, prim, base, stride), places in groups.items():
         if written & (same.get(block, NOBODY) | {block}):
             missed = missed or Missed(
-                "Points read the cells around them, but the kernel may write to that array, so "
-                "that no thread may read a cell earlier than its point does."
+                "Points read the cells around them, but the kernel may write to that "
+                "array, so no thread may read a cell early."
             )
         elif not found.covered(places):
             missed = missed or Missed(
-                "Points read the cells around them, but under conditions, and none may be read "
-                "that no point reads."
+                "Points read the cells around them, but under conditions, and a tile "
+                "must not read a cell that no point reads."
             )
         else:
             windows.append(_window(block, prim, found.meaning(base), found.meaning(stride), places))

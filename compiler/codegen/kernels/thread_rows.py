@@ -53,7 +53,7 @@ MANY = Limit("kernels/thread-rows/segments", "segments of an operator", 1 << 15)
 """As many threads keep a GPU busy; of fewer segments the elements have a thread each."""
 THREAD_ROWS = Rule(
     "kernels/thread-rows",
-    "Many very short segments have a thread each, by way of shared memory.",
+    "Gives each of many very short segments one thread, through shared memory.",
     limits=(MANY,),
 )
 FEWEST = 3
@@ -80,9 +80,10 @@ def thread_rows(kernel: Kernel, folds: Sequence[Fold], target: Target, many: int
     is_short = both(Bin("<", "i64", ZERO, size), Bin("<=", "i64", size, Lit(longest, "i64")))
     where = both(is_short, Bin("<=", "i64", Lit(many, "i64"), segments))
     because = (
-        f"Of {many} segments or more with up to {longest} elements each has a thread, "
-        "which finds them in shared memory: a block of threads reads as many segments as it has "
-        "threads, and neighbours read neighbouring cells."
+        f"If there are at least {many} segments of up to {longest} elements, each has "
+        "one thread, which reads them from shared memory. A block of threads loads as "
+        "many segments as it has threads, and neighbouring threads load neighbouring "
+        "cells."
     )
     return Applied(Short(longest, where), because)
 

@@ -28,7 +28,7 @@ from compiler.codegen.traits import assigned, reads, traits_of
 from compiler.ir.nodes import SE, Bin, Lit, Mem, Scalar
 from compiler.ir.sizes import poly_of
 
-TILED = Rule("kernels/tiled", "The points of a tile share what they read in a loop.")
+TILED = Rule("kernels/tiled", "Lets the points of a tile share what they read in a loop.")
 SQUARE = 16
 """Threads along each side of a two-dimensional tile."""
 LEAST = 32
@@ -205,16 +205,16 @@ def _try(
     dims = [kernel.dims[side] for side in sides]
     tile = {name for name, _ in dims}
     if _changes(loop.body):
-        return Missed("Points do more in the loop than read and compute, so none share it.")
+        return Missed("Points do more in the loop than read and compute, so they cannot share it.")
     before, rest = _sliced(kernel.body[:at], loop)
     if _changes(before) or traits_of(kernel.body[:at]).asserts:
         return Missed(
-            "What stands in front of the loop writes memory or checks something, and no point of a "
-            "tile could start while another one fails."
+            "The code before the loop writes memory or checks something, and the "
+            "points of a tile must all reach the loop."
         )
     head, before, varying = _uniform(before, tile)
     if reads(loop.bound) & varying:
-        return Missed("Points of a tile would make different numbers of steps.")
+        return Missed("Points of a tile would have different numbers of iterations.")
     parts = (*before, *loop.body)
     defs = whole_numbers(parts, varying | bound_names(parts), tile | {loop.index})
     before = tuple(s for s in before if not (isinstance(s, imp.Define) and s.name in defs))
@@ -224,7 +224,7 @@ def _try(
     if len(sides) == 2 and not any(side for _, side in found):
         return None
     if len(sides) == 1 and any(side for _, side in found):
-        return Missed("Each point reads numbers of its own in the loop.")
+        return Missed("Each point reads its own numbers in the loop.")
     small = [s for _, s in dims if isinstance(s, Lit) and int(s.value) < _least(len(sides))]
     if small:
         return Missed(
@@ -233,7 +233,7 @@ def _try(
     after = rest + kernel.body[at + 1 :]
     kept = _kept(before, (loop, *after))
     if kept is None:
-        return Missed("A variable has no value in front of the loop, or is a block of memory.")
+        return Missed("A variable has no value before the loop, or is a memory block.")
     return _sized(kernel, loop, dims, found, (head, before, after), kept, defs)
 
 
@@ -271,8 +271,8 @@ def _sized(
             if steps * sum(one.pitch * BYTES[one.load.prim] for one in shared) <= ROOM:
                 return Tiling(axes, steps, loop, shared, head, before, after, kept, defs)
     return Missed(
-        f"A point keeps {words} bytes and reads {operands} in each step, with {code} statements: "
-        "too much for a thread that has several points, or for shared memory."
+        f"A point keeps {words} bytes and reads {operands} in each step, with {code} "
+        "statements: too much for a thread with several points, or for shared memory."
     )
 
 
@@ -367,18 +367,20 @@ def _shared_loads(
     loads = [stm for stm in loop.body if isinstance(stm, imp.Load)]
     if sum(isinstance(stm, imp.Load) for stm in statements(loop.body)) != len(loads):
         return Missed(
-            "The loop reads something under a condition, or in a loop inside of it, which is not "
-            "read for other points."
+            "The loop reads something under a condition, or in an inner loop, that "
+            "other points do not read."
         )
     found = []
     for load in loads:
         used = reads(expanded(load.at, defs))
         if used & (data - tile - {loop.index}):
-            return Missed("Where the loop reads depends on what it has read or computed before.")
+            return Missed(
+                "The cells that the loop reads depend on values that it read or computed before."
+            )
         sides = used & tile
         if len(sides) > 1:
             return Missed(
-                "No two points read the same in the loop: where it reads depends on both indices."
+                "No two points read the same cells in the loop: the cells depend on both indices."
             )
         found.append((load, next(iter(sides), "")))
     return found

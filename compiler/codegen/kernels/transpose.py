@@ -20,7 +20,7 @@ from compiler.codegen.kernels.threads import i64
 from compiler.ir.nodes import SE, Bin, Lit, Var
 from compiler.storage.strides import sectors
 
-SQUARES = Rule("kernels/squares", "Copies in another order go through squares in shared memory.")
+SQUARES = Rule("kernels/squares", "Copies in another order through square tiles in shared memory.")
 SIDE = 32
 """Side of a square of words, in elements: the number of lanes."""
 CELLS = SIDE * SIDE
@@ -43,7 +43,7 @@ def unit_stride_dims(copy: imp.Copy) -> Outcome[tuple[int, int]]:
         return None
     if any((copy.dest_lmad.dims[at].size.constant or SIDE) < SMALL for at in ends):
         because = f"Rows of fewer than {SMALL} elements share sectors in any order."
-        return Missed(f"The copy does not go through squares. {because}", NOTHING)
+        return Missed(f"The copy does not use square tiles. {because}", NOTHING)
     size = BYTES[copy.prim]
     rows, columns = sides(copy, (dest, source))
     shape = "squares" if rows == columns else "tiles"

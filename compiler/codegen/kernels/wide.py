@@ -38,7 +38,7 @@ MANY = Limit("kernels/wide/points", "points of which a thread takes several", 1 
 """Minimum points of a kernel: fewer would not keep a GPU busy."""
 WIDE = Rule(
     "kernels/wide",
-    "A thread takes neighbouring points, whose cells it reads and writes by 16 bytes at once.",
+    "Gives a thread neighbouring points, whose cells it reads and writes 16 bytes at a time.",
     limits=(MANY,),
 )
 AT_ONCE = 16
@@ -150,8 +150,9 @@ def wide_point(
         return None
     if indices and dims[1:]:
         return Missed(
-            f"Each thread of `{kernel.name}` takes one point: what is computed there depends on "
-            "its indices, which would be quotients and remainders for each of several points."
+            f"Each thread of `{kernel.name}` takes one point: its computation depends "
+            "on indices, which would cost a quotient and a remainder for each of "
+            "several points."
         )
     stms = tuple(stm for stm, _ in reversed(kept))
     before = {at: start for at, (_, start) in enumerate(reversed(kept)) if start is not None}
@@ -171,8 +172,8 @@ def _work(se: SE) -> int:
 def _missed(kernel: imp.Kernel, stm: imp.Load | imp.Store) -> Missed:
     does = "reads" if isinstance(stm, imp.Load) else "writes"
     return Missed(
-        f"Each thread of `{kernel.name}` takes one point: it {does} a cell that is not the one "
-        "with the point's number, so that points which follow each other touch what lies apart."
+        f"Each thread of `{kernel.name}` takes one point: it {does} a cell whose index "
+        "is not the point's, so neighbouring points access cells that are apart."
     )
 
 
@@ -246,7 +247,7 @@ def wide_range(low: Name, high: Name, end: SE, each: int, prov: Prov) -> imp.Stm
 
 def _because(kernel: imp.Kernel, each: int) -> str:
     return (
-        f"A thread of `{kernel.name}` takes {each} points that follow each other, and reads and "
-        f"writes their cells by up to {AT_ONCE} bytes at once, where these lie at a multiple of so "
-        "many bytes, which is asked as it runs."
+        f"A thread of `{kernel.name}` takes {each} consecutive points, and reads and "
+        f"writes their cells up to {AT_ONCE} bytes at a time, if their address is a "
+        "multiple of that, which it tests when it runs."
     )

@@ -263,7 +263,7 @@ def _horizontally(graph: Graph, ctx: Ctx, *, last: bool) -> bool:
 
 FUSE = Pass(
     "fuse",
-    "Joins parallel operators that pass arrays to each other or read the same array.",
+    "Fuses parallel operators that pass arrays to each other or read the same array.",
     fuse,
     (ROWS_VIEW, *PULLS, *INTO_READER, SIDE_BY_SIDE, WIDER),
     optional=True,

@@ -35,10 +35,10 @@ def viewed_between(graph: Graph, first: Node) -> Missed | None:
     if source is None or not isinstance(source.stm.exp, ir.Map):
         return None
     how = {ir.Rearrange: "transposed", ir.Slice: "cut", ir.Reshape: "reshaped"}[type(view)]
-    hint = {ir.Rearrange: "Transpose the inputs instead.", ir.Slice: "Cut the inputs instead."}
+    hint = {ir.Rearrange: "Transpose the inputs instead.", ir.Slice: "Slice the inputs instead."}
     return Missed(
-        f"`{base_of(view.array)}` is {how} before it is read, so its elements are not needed in "
-        "the order in which they are made.",
+        f"`{base_of(view.array)}` is {how} before it is read, so its elements are read "
+        "in another order than they are computed.",
         hint.get(type(view), ""),
     )
 
@@ -49,8 +49,8 @@ def reads_by_element(first: Node, second: Node, name: str) -> Missed | None:
     for made in first.stm.pat:
         if made.name in inside:
             return Missed(
-                f"`{base_of(made.name)}` is also read at other places than the reader's own "
-                "element, so all of it must be there first."
+                f"The reader also reads elements of `{base_of(made.name)}` other than "
+                "its own, so all of it must be computed first."
             )
     return None
 
@@ -68,8 +68,8 @@ def nothing_between(graph: Graph, first: Node, second: Node, name: str) -> Misse
             "Compute it after the update, or update a copy.",
         )
     return Missed(
-        f"{what} needs all of `{base_of(name)}` and is needed by its reader, so `{base_of(name)}` "
-        "must be there first."
+        f"{what} needs all of `{base_of(name)}` and is needed by its reader, so "
+        f"`{base_of(name)}` must be computed first."
     )
 
 
@@ -79,7 +79,7 @@ def can_keep(second: Node, needed: set[str]) -> Missed | None:
         return None
     what = ", ".join(f"`{base_of(name)}`" for name in sorted(needed))
     kind = "histogram" if isinstance(second.stm.exp, ir.Hist) else "stream"
-    return Missed(f"{what} is needed elsewhere as well, and a {kind} has no other results.")
+    return Missed(f"{what} is also needed elsewhere, and a {kind} has no other results.")
 
 
 def no_overwrite(graph: Graph, first: Node, second: Node, name: str) -> Missed | None:
@@ -92,7 +92,7 @@ def no_overwrite(graph: Graph, first: Node, second: Node, name: str) -> Missed |
             return Missed(
                 f"`{base_of(name)}` is computed from `{base_of(read)}`, which its reader "
                 "overwrites.",
-                "Write into a copy.",
+                "Update a copy.",
             )
     return None
 
@@ -112,8 +112,8 @@ def fits_a_block(first: ir.Stm, second: ir.Stm) -> Missed | None:
         return None
     what = "scans" if isinstance(one, ir.Scan) else "reductions"
     return Missed(
-        f"{names_of(first)} and {names_of(second)} are {what} of {need} bytes an element together, "
-        f"and what the threads of a block share has room for {room}."
+        f"{names_of(first)} and {names_of(second)} are {what} of together {need} bytes "
+        f"per element, but shared memory has room for {room}."
     )
 
 

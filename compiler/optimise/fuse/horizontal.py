@@ -57,13 +57,17 @@ def _obstacle(graph: Graph, first: Node, second: Node) -> str:
     if first in second.after or graph.path(second, first) is not None:
         return "{one} needs {other}, so {what} must be read twice."
     if _overwrites(graph, first, second) or _overwrites(graph, second, first):
-        return "One of {one} and {other} overwrites what both read."
+        return "{one} or {other} overwrites an array that both read."
     if _are_hists(first, second) and (_combines_rows(first) or _combines_rows(second)):
-        return "Histograms of rows become histograms of elements, so {one} and {other} stay apart."
+        return (
+            "Histograms of rows become histograms of elements, so {one} and {other} are not fused."
+        )
     if _ends_of_scans(graph, first, second):
-        return "{one} and {other} belong to different scans, which can take what follows with them."
+        return "{one} and {other} follow different scans, and each can be fused with its scan."
     if first.is_nested() != second.is_nested():
-        return "Only one of {one} and {other} has parallelism inside: they become separate kernels."
+        return (
+            "Only one of {one} and {other} has inner parallelism, so they become separate kernels."
+        )
     return ""
 
 
@@ -176,7 +180,7 @@ def _numbers(shared: list[Name], exp: Soac) -> tuple[tuple[str, str], ...]:
 
 RULE = NodeRule(
     "fuse/side-by-side",
-    "Operators over the same array share one pass over it.",
+    "Fuses operators that read the same array into one pass.",
     Soac.__args__,
     side_by_side,
 )

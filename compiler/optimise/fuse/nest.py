@@ -101,7 +101,7 @@ def transpose_map(producer: ir.Stm, view: ir.Stm, ctx: Ctx) -> Outcome[list[ir.S
     fn = ir.Lambda(tuple(p for p, _ in outer), body, (row.type,))
     exp = ir.Map(nest.inner.width, fn, tuple(a for _, a in outer))
     stms.append(ir.Stm(view.pat, exp, merge_prov(view.prov, producer.prov)))
-    said = f"Computes `{base_of(rearrange.array)}` transposed, from views of its inputs."
+    said = f"The map computes `{base_of(rearrange.array)}` transposed, from views of its inputs."
     return Applied(stms, said)
 
 
@@ -134,7 +134,7 @@ def flatten_map(producer: ir.Stm, view: ir.Stm, ctx: Ctx) -> Outcome[list[ir.Stm
         body = replace(body, stms=(*_reads(nest, at, view), *body.stms))
     exp = _map(size, inputs, body, nest.inner.fn)
     stms.append(ir.Stm(view.pat, exp, merge_prov(view.prov, producer.prov)))
-    said = f"Computes `{base_of(reshape.array)}` flat, without an inner dimension."
+    said = f"The map computes `{base_of(reshape.array)}` flat, without an inner dimension."
     return Applied(stms, said)
 
 

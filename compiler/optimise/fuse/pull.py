@@ -85,12 +85,12 @@ def _refused(
     """Return the condition that does not hold, or None."""
     name = base_of(producer.pat[0].name)
     if counts[producer.pat[0].name] > 1:
-        return Missed(f"`{name}` is read elsewhere as well, so all of it is computed as it is.")
+        return Missed(f"`{name}` is also read elsewhere, so all of it is computed.")
     if must_stay(producer.exp):
-        return Missed(f"The checks for all elements of `{name}` have to be made, in order.")
+        return Missed(f"The checks for all elements of `{name}` must run, in order.")
     reads = {found.find(n) for n in walk.free(producer.exp)}
     if any(found.find(n) in reads for stm in between for n in consumed(stm.exp)):
-        return Missed(f"What `{name}` is computed from is overwritten in between.")
+        return Missed(f"An input of `{name}` is overwritten in between.")
     return None
 
 
@@ -116,7 +116,9 @@ def cut_map(producer: ir.Stm, cut: ir.Stm, ctx: Ctx) -> Outcome[list[ir.Stm]]:
         arrays.append(part.name)
     prov = merge_prov(cut.prov, producer.prov)
     stms.append(ir.Stm(cut.pat, ir.Map(first.count, exp.fn, tuple(arrays)), prov))
-    return Applied(stms, f"Computes only the elements of `{base_of(view.array)}` that are read.")
+    return Applied(
+        stms, f"The map computes only the elements of `{base_of(view.array)}` that are read."
+    )
 
 
 def _rest_is_full(view: ir.Slice, kind: ir.Array) -> bool:
@@ -128,18 +130,16 @@ def _rest_is_full(view: ir.Slice, kind: ir.Array) -> bool:
 
 
 RULES = (
-    NodeRule(
-        "fuse/cut-map", "Only the part of a map that is read is computed.", (ir.Slice,), cut_map
-    ),
+    NodeRule("fuse/cut-map", "Computes only the part of a map that is read.", (ir.Slice,), cut_map),
     NodeRule(
         "fuse/transpose-map",
-        "A transposed map of maps is one over transposed inputs.",
+        "Turns a transposed map of maps into a map of maps over transposed inputs.",
         (ir.Rearrange,),
         transpose_map,
     ),
     NodeRule(
         "fuse/flatten-map",
-        "A flattened map of maps is one map over flat inputs.",
+        "Turns a flattened map of maps into one map over flat inputs.",
         (ir.Reshape,),
         flatten_map,
     ),

@@ -39,7 +39,9 @@ def view_of_rows(stm: ir.Stm, view: ir.Rearrange) -> Outcome[ir.Rearrange]:
     """`map transpose xs ==> a view of xs`."""
     made, array = (base_of(name) for name in (stm.pat[0].name, view.array))
     return Applied(
-        view, f"`{made}` is a view of `{array}`, which is overwritten only when nobody reads it."
+        view,
+        f"`{made}` is a view of `{array}`, which is overwritten only after the last "
+        f"read of `{made}`.",
     )
 
 
@@ -67,7 +69,7 @@ def _refused(
 ) -> Missed | None:
     """Explain which statement needs the rows after the array is overwritten, or overwrites them."""
     rows, array = found.find(stm.pat[0].name), found.find(view.array)
-    said = f"`{base_of(stm.pat[0].name)}` is an array of its own: "
+    said = f"`{base_of(stm.pat[0].name)}` is a separate array: "
 
     def within(names: object, group: Name) -> bool:
         return any(found.find(name) == group for name in walk.free(names))
@@ -87,7 +89,8 @@ def _refused(
 
 RULE = NodeRule(
     "fuse/rows-view",
-    "A map that only reorders its rows is a view, where nobody reads that later than the array.",
+    "Turns a map that only reorders the elements of its rows into a view, if the view "
+    "is not read after the array is overwritten.",
     (ir.Map,),
     view_of_rows,
 )

@@ -51,7 +51,8 @@ def _not_by_element(first: Stm, name: Name) -> Missed | None:
     if not isinstance(first.exp, Scan):
         return None
     return Missed(
-        f"`{base_of(name)}` comes from a scan, whose elements are finished only when the scan is.",
+        f"`{base_of(name)}` comes from a scan, whose elements are final only at the end "
+        "of the scan.",
     )
 
 
@@ -75,7 +76,7 @@ def repeated(user: Node, name: Name) -> Missed:
         else "row of the operator around it"
     )
     return Missed(
-        f"Computed once, before: every {where} reads `{base_of(name)}`.",
+        f"`{base_of(name)}` is computed once, before, because every {where} reads it.",
     )
 
 
@@ -93,31 +94,33 @@ def _numbers(graph: Graph, gone: set[Name]) -> tuple[tuple[str, str], ...]:
 
 
 _INTO = (
-    NodeRule("fuse/map-map", "A map goes into the map that reads it.", (Map,), fuse_into_reader),
+    NodeRule("fuse/map-map", "Fuses a map into the map that reads it.", (Map,), fuse_into_reader),
     NodeRule(
         "fuse/map-reduce",
-        "A map goes into the reduction that reads it.",
+        "Fuses a map into the reduction that reads it.",
         (Reduce,),
         fuse_into_reader,
     ),
-    NodeRule("fuse/map-scan", "A map goes into the scan that reads it.", (Scan,), fuse_into_reader),
+    NodeRule(
+        "fuse/map-scan", "Fuses a map into the scan that reads it.", (Scan,), fuse_into_reader
+    ),
     NodeRule(
         "fuse/map-scatter",
-        "A map goes into the scatter that reads it.",
+        "Fuses a map into the scatter that reads it.",
         (Scatter,),
         fuse_into_reader,
     ),
     NodeRule(
-        "fuse/map-hist", "A map goes into the histogram that reads it.", (Hist,), fuse_into_reader
+        "fuse/map-hist", "Fuses a map into the histogram that reads it.", (Hist,), fuse_into_reader
     ),
     NodeRule(
-        "fuse/map-stream", "A map goes into the stream that reads it.", (Stream,), fuse_into_reader
+        "fuse/map-stream", "Fuses a map into the stream that reads it.", (Stream,), fuse_into_reader
     ),
 )
 RULE_OF: dict[type, NodeRule] = {kind: rule for rule in _INTO for kind in rule.on}
 INTO_PRODUCER = NodeRule(
     "fuse/into-producer",
-    "A reader goes into a producer that is no map, such as a scan.",
+    "Fuses a reader into a producer that is not a map, such as a scan.",
     Soac.__args__,
     fuse_into_reader,
 )

@@ -22,7 +22,9 @@ def go_into_reader(graph: Graph, first: Node, reader: Node, ctx: Ctx) -> Outcome
     """`let ys = map i64.i32 xs in (f ys, g ys) ==> (f' xs, g' xs)`, where `f'` makes them wider."""
     assert isinstance(first.stm.exp, ir.Map)
     narrow, wide = base_of(first.stm.exp.arrays[0]), base_of(first.stm.pat[0].name)
-    because = f"Reads `{narrow}`, which has fewer bytes, and makes its elements wider itself."
+    because = (
+        f"The reader reads `{narrow}`, which has fewer bytes, and converts its elements itself."
+    )
     saved = conditions.format_bytes(graph, {first.stm.pat[0].name})
     told = ((f"bytes of `{wide}`", saved),)
     return Applied(merge(_anew(first.stm, ctx), reader.stm, set()), because, told)
@@ -30,7 +32,7 @@ def go_into_reader(graph: Graph, first: Node, reader: Node, ctx: Ctx) -> Outcome
 
 RULE = NodeRule(
     "fuse/wider",
-    "What is only wider integers is read as the narrow ones.",
+    "Reads narrow integers directly instead of an array that only widens them.",
     (ir.Map,),
     go_into_reader,
 )

@@ -76,7 +76,7 @@ def settled(
 
 SIMPLIFY = Pass(
     "simplify",
-    "Folds constants, removes what nothing needs, puts single uses in their place.",
+    "Folds constants, removes dead code and forwards values that are used once.",
     simplify,
     RULES,
     optional=True,

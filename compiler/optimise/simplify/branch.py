@@ -26,7 +26,9 @@ def known_side(s: State, stm: Stm, exp: If) -> Outcome[Instead]:
     known = s.decided(exp.cond) or exp.cond
     if type(known) is not Lit:
         return None
-    said = f"The condition is always {'true' if known.value else 'false'}: one side is left."
+    said = (
+        f"The condition is always {'true' if known.value else 'false'}, so only one branch remains."
+    )
     return Applied(Instead(exp.then if known.value else exp.orelse), said)
 
 
@@ -56,7 +58,7 @@ def same_result(
     came before.
     """
     if pair[0] == pair[1]:
-        return Applied(pair[0], f"`{base_of(param.name)}` is the same on both sides.")
+        return Applied(pair[0], f"`{base_of(param.name)}` is the same in both branches.")
     if pair not in first:
         return None
     said = f"`{base_of(param.name)}` is always `{base_of(first[pair].name)}`."
@@ -65,7 +67,7 @@ def same_result(
 
 SAME = NodeRule(
     "simplify/branch-same",
-    "A result that is the same in both branches is not chosen.",
+    "Moves a result that is the same in both branches out of the condition.",
     (If,),
     same_result,
     by_part=True,
@@ -109,7 +111,10 @@ def follow_shared(s: State, stm: Stm, kept: tuple[Param, ...]) -> None:
 
 RULES = (
     NodeRule(
-        "simplify/branch-known", "Takes the branch whose condition is known.", (If,), known_side
+        "simplify/branch-known",
+        "Replaces a condition that is known by the branch taken.",
+        (If,),
+        known_side,
     ),
     SAME,
 )

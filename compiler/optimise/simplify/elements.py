@@ -30,7 +30,7 @@ from compiler.optimise.simplify.state import State
 
 ELEMENTS = Rule(
     "simplify/elements",
-    "Knows between which numbers the elements of an index array lie, from how it is made.",
+    "Removes checks by bounds on the elements of an index array, known from how it is computed.",
     equation="`assert (0 <= x && x < n) ==> nothing`, where x is an element of an array whose "
     "elements all lie there.",
 )
@@ -169,7 +169,7 @@ def used(arguments: Iterable[Argument]) -> list[Name]:
 def removed(s: State, stm: ir.Stm, arrays: Sequence[Name]) -> bool:
     """Commit the removal of a check that element bounds of `arrays` prove; False if it stays."""
     names = " and ".join(f"`{base_of(name)}`" for name in arrays)
-    said = f"Check removed: how {names} is made says between which numbers its elements lie."
+    said = f"Check removed: the computation of {names} bounds its elements."
     return s.commit(ELEMENTS, stm.prov, Applied(True, said)) is not None
 
 

@@ -318,7 +318,7 @@ def _is_value(s: State, param: ir.Param) -> bool:
 
 
 RULES: tuple[Rule, ...] = (
-    NodeRule("simplify/assert", "Drops checks that always hold.", (ir.Assert,), always_true),
+    NodeRule("simplify/assert", "Removes checks that always hold.", (ir.Assert,), always_true),
     *branch.RULES,
     *index.RULES,
     *loop.RULES,

@@ -51,7 +51,7 @@ def known_map(s: State, stm: ir.Stm, exp: ir.Map) -> Outcome[Instead]:
         stms.append(ir.Stm((param,), made, stm.prov))
         results.append(param.name)
     names = " and ".join(f"`{base_of(param.name)}`" for param in stm.pat)
-    said = f"All elements of {names} are computed here: they are the same in every run."
+    said = f"The compiler computes all elements of {names}: they are the same in every run."
     return Applied(Instead(ir.Body(tuple(stms), tuple(results))), said)
 
 

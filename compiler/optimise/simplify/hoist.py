@@ -35,7 +35,7 @@ def hoist_check(s: State, check: Assert, prov: Prov) -> bool:
         depth -= 1
     if depth == s.depth:
         return False
-    said = "Checks once, before: the condition is the same every time."
+    said = "The check runs once, before: its condition is the same every time."
     if s.commit(HOIST, prov, Applied(cond, said)) is None:
         return False
     s.ctx.fates.append(Fate(prov, "outside"))

@@ -77,7 +77,7 @@ def index_of_made(s: State, stm: ir.Stm, exp: ir.Index) -> Outcome[New]:
     name = base_of(exp.array)
     delayed = s.delayed.get(exp.array)
     if delayed is not None:
-        said = f"`{name}` is a short formula: computed here, not read."
+        said = f"`{name}` is a short formula, so it is computed here instead of read."
         return Applied(delayed.element(exp.at[0]), said)
     match s.defs.get(exp.array):
         case ir.Iota(_, start, step, prim):
@@ -102,7 +102,7 @@ def index_of_made(s: State, stm: ir.Stm, exp: ir.Index) -> Outcome[New]:
             return _read(source, exp.at)
         case ir.Update(_, dims, value) if not isinstance(value, str):
             if dims == tuple(map(ir.DimFix, exp.at)):
-                return Applied(value, f"`{name}` got this value at this place just before.")
+                return Applied(value, f"`{name}` was given this value at this index just before.")
     return None
 
 
@@ -125,7 +125,7 @@ def _read(array: Name, at: tuple[ir.SE, ...]) -> Applied[New]:
 
 
 def _known(name: str) -> str:
-    return f"Reads nothing: the elements of `{name}` are known."
+    return f"The elements of `{name}` are known, so nothing is read."
 
 
 def reshaped(
@@ -208,7 +208,7 @@ def keeps_count(s: State, array: Name, shape: tuple[Poly, ...]) -> bool:
 
 
 def _one_view(exp: ir.Exp, source: Name) -> Applied[New]:
-    return Applied(exp, f"Two views of `{base_of(source)}` are one.")
+    return Applied(exp, f"Two views of `{base_of(source)}` become one.")
 
 
 def view_of_made(s: State, stm: ir.Stm, exp: View) -> Outcome[New]:
@@ -221,10 +221,12 @@ def view_of_made(s: State, stm: ir.Stm, exp: View) -> Outcome[New]:
             begin = refold(ir.Bin("*", prim, refold(ir.Conv("i64", prim, start)), step))
             begin = refold(ir.Bin("+", prim, begin, first))
             made = ir.Iota(count, begin, refold(ir.Bin("*", prim, by, step)), prim)
-            return Applied(made, f"Computes a part of `{base_of(name)}` like the whole.")
+            return Applied(
+                made, f"Computes a part of `{base_of(name)}` by the formula of the whole."
+            )
         case ir.Slice(name, dims), ir.Replicate(shape, value) if len(shape) == len(dims):
             part = ir.Replicate(selected(dims), value)
-            return Applied(part, f"A part of `{base_of(name)}` is like the whole.")
+            return Applied(part, f"A part of `{base_of(name)}` has the same elements as the whole.")
         case ir.Rearrange(perm, name), ir.Replicate(shape, value) if len(shape) == len(perm):
             sizes = tuple(shape[p] for p in perm)
             return Applied(
@@ -263,7 +265,7 @@ def _is_full(dim: ir.DimIndex, size: Poly) -> bool:
 
 
 def _same(array: Name) -> Applied[New]:
-    return Applied(Same(array), f"This is `{base_of(array)}` itself.")
+    return Applied(Same(array), f"This view is all of `{base_of(array)}`.")
 
 
 # --- copies ----------------------------------------------------------------------------------
@@ -279,12 +281,15 @@ def copy_of(s: State, stm: ir.Stm, exp: ir.Copy) -> Outcome[New]:
         return Applied(Same(array), f"Neither `{base_of(array)}` nor its copy is ever overwritten.")
     if s.fresh.get(array) == s.depth and s.counts.get(array) == 1:
         s.unique.add(array)
-        return Applied(Same(array), f"`{base_of(array)}` becomes the copy: nothing else needs it.")
+        return Applied(
+            Same(array),
+            f"Nothing else needs `{base_of(array)}`, so it takes the place of its copy.",
+        )
     made = s.defs.get(array)
     if isinstance(made, ir.Iota) or (
         isinstance(made, ir.Replicate) and not isinstance(made.value, str)
     ):
-        return Applied(made, f"Makes `{base_of(array)}` again instead of copying it.")
+        return Applied(made, f"Computes `{base_of(array)}` again instead of copying it.")
     return None
 
 
@@ -294,7 +299,7 @@ def replicate_of(s: State, stm: ir.Stm, exp: ir.Replicate) -> Outcome[New]:
     if not isinstance(made, ir.Replicate):
         return None
     all_equal = ir.Replicate((*exp.shape, *made.shape), made.value)
-    return Applied(all_equal, "Makes no row: all rows are the same, and so are their elements.")
+    return Applied(all_equal, "All rows are equal and so are their elements, so no row is made.")
 
 
 def join_concats(s: State, stm: ir.Stm, exp: ir.Concat) -> Outcome[New]:
@@ -314,7 +319,7 @@ def join_concats(s: State, stm: ir.Stm, exp: ir.Concat) -> Outcome[New]:
         return None
     if not parts:
         return None
-    return Applied(ir.Concat(tuple(parts)), "Puts arrays one after another once, not twice.")
+    return Applied(ir.Concat(tuple(parts)), "Concatenates the arrays once, not twice.")
 
 
 def is_in_bounds(s: State, exp: ir.Index | ir.Slice | ir.Update, limit: int) -> bool:
@@ -346,35 +351,42 @@ _VIEWS = (ir.Slice, ir.Rearrange, ir.Reshape)
 RULES = (
     NodeRule(
         "simplify/index-view",
-        "Reads an element of a view from the array under the view.",
+        "Reads an element of a view from the array under it.",
         (ir.Index,),
         index_of_view,
     ),
     NodeRule(
-        "simplify/index-known", "An element that is known is not read.", (ir.Index,), index_of_made
+        "simplify/index-known",
+        "Uses a known element instead of reading it.",
+        (ir.Index,),
+        index_of_made,
     ),
-    NodeRule("simplify/view-whole", "A view of all of an array is the array.", _VIEWS, full_view),
-    NodeRule("simplify/view-view", "A view of a view is one view.", _VIEWS, view_of_view),
+    NodeRule(
+        "simplify/view-whole", "Replaces a view of a whole array by the array.", _VIEWS, full_view
+    ),
+    NodeRule(
+        "simplify/view-view", "Combines a view of a view into one view.", _VIEWS, view_of_view
+    ),
     NodeRule(
         "simplify/view-known",
-        "A part of what is computed from its index is computed like the whole.",
+        "Computes a slice of an array that is computed from its index in the same way.",
         _VIEWS,
         view_of_made,
     ),
     NodeRule(
         "simplify/copy",
-        "Drops copies of arrays that are never overwritten afterwards.",
+        "Removes copies of arrays that are never overwritten afterwards.",
         (ir.Copy,),
         copy_of,
     ),
     NodeRule(
         "simplify/replicate",
-        "Repeated rows of equal elements are made in one step.",
+        "Makes repeated rows of equal elements in one step.",
         (ir.Replicate,),
         replicate_of,
     ),
     NodeRule(
-        "simplify/concat", "A concatenation of concatenations is one.", (ir.Concat,), join_concats
+        "simplify/concat", "Flattens a concatenation of concatenations.", (ir.Concat,), join_concats
     ),
 )
 """In order of application to one expression."""

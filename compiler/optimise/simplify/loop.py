@@ -26,7 +26,7 @@ def few_trips(s: State, stm: ir.Stm, exp: ir.Loop) -> Outcome[Instead]:
         cond = _start_of(exp, exp.init)
         if not isinstance(cond, ir.Lit) or cond.value:
             return None
-        return Applied(before, "The loop's condition is false at once.")
+        return Applied(before, "The loop's condition is false at the start.")
     bound = exp.form.bound
     if not isinstance(bound, ir.Lit) or bound.value > 1:
         return None
@@ -44,16 +44,16 @@ def unrolled(s: State, stm: ir.Stm, exp: ir.Loop) -> Outcome[Instead]:
         return None
     if not isinstance(form.bound, ir.Lit):
         return Missed(
-            "The loop is not unrolled: how often it runs is known only when the program runs.",
-            "Let its bound be a constant.",
+            "The loop is not unrolled: its number of iterations is known only at run time.",
+            "Give the loop a constant bound.",
         )
     trips = int(form.bound.value)
     count = trips * (len(exp.params) + sum(1 for _ in all_stms(exp.body.stms)))
     if count > form.unroll:
         return Missed(
-            f"The loop is not unrolled: it would become {count} statements, and {form.unroll} are"
-            " the most.",
-            "Unroll a part of it: a loop with few iterations inside of one with many.",
+            f"The loop is not unrolled: it would become {count} statements, but the "
+            f"limit is {form.unroll}.",
+            "Unroll a part of it: write a loop with few iterations inside one with many.",
         )
     body = replace(exp.body, stms=_with_less(exp.body.stms, form.unroll // trips))
     index = ir.Param(form.index, ir.Scalar(form.prim))
@@ -70,7 +70,7 @@ def unrolled(s: State, stm: ir.Stm, exp: ir.Loop) -> Outcome[Instead]:
         again = rename(body, partial(_copied, s), now)
         stms += again.stms
         results = again.results
-    said = f"Unrolled: {trips} iterations one after the other, as the author asked for it."
+    said = f"Unrolled into {trips} iterations, as the author requested."
     return Applied(Instead(ir.Body(tuple(stms), results), given), said)
 
 
@@ -113,7 +113,7 @@ def invariant(s: State, exp: ir.Loop, k: int) -> Outcome[ir.Operand]:
 
 INVARIANT = NodeRule(
     "simplify/loop-invariant",
-    "A loop no longer carries what it never changes.",
+    "Removes loop parameters that never change.",
     (ir.Loop,),
     invariant,
     by_part=True,
@@ -169,13 +169,13 @@ RULES = (
     INVARIANT,
     NodeRule(
         "simplify/loop-trips",
-        "Loops that run once or not at all are no loops.",
+        "Removes loops that run once or not at all.",
         (ir.Loop,),
         few_trips,
     ),
     NodeRule(
         "simplify/loop-unroll",
-        "A loop with `#[unroll]` that runs a known number of times becomes its iterations.",
+        "Unrolls a loop with `#[unroll]` and a known number of iterations.",
         (ir.Loop,),
         unrolled,
     ),

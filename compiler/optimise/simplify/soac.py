@@ -141,12 +141,14 @@ def known_input(
     made = s.delayed.get(array)
     if made is None or (s.counts.get(array) == 1 and made.depth == s.depth):
         return None
-    return Applied(made, f"`{base_of(array)}` is a short formula: computed here, not read.")
+    return Applied(
+        made, f"`{base_of(array)}` is a short formula, so it is computed here instead of read."
+    )
 
 
 INPUT = NodeRule(
     "simplify/soac-input",
-    "A parallel operator does not read what is known, or read twice.",
+    "Removes inputs of a parallel operator that are known or occur twice.",
     ir.Soac.__args__,
     known_input,
     by_part=True,
@@ -182,12 +184,12 @@ def read_by_index(s: State, stm: ir.Stm, index: ir.Param, width: Poly) -> Outcom
     kind = s.types.get(array)
     if kind is None or kind.rank != 1 or kind.shape[0] != width:
         return None
-    return Applied(array, f"`{base_of(array)}` is read element by element, as an input.")
+    return Applied(array, f"`{base_of(array)}` becomes an input that is read element by element.")
 
 
 INDEX_INPUT = NodeRule(
     "simplify/index-input",
-    "Reads an array by element instead of by index, so that it can fuse.",
+    "Reads an array by element instead of by index, so that the operators can be fused.",
     ir.Soac.__args__,
     read_by_index,
     by_part=True,
@@ -254,7 +256,7 @@ def needless_output(
 
 OUTPUT = NodeRule(
     "simplify/soac-output",
-    "A map does not write constants, copies, other orders of rows, or one result twice.",
+    "Removes results of a map that are constants, copies, reorderings of rows or duplicates.",
     (ir.Map,),
     needless_output,
     by_part=True,
@@ -319,7 +321,7 @@ def _why(param: ir.Param, new: ir.Exp | Name) -> str:
     if isinstance(new, ir.Copy):
         return f"`{name}` is a copy of `{base_of(new.array)}`."
     if isinstance(new, ir.Rearrange | ir.Slice):
-        return f"`{name}` is a view of `{base_of(new.array)}`: only the order is another."
+        return f"`{name}` is a view of `{base_of(new.array)}`, which needs no copy."
     return f"All elements of `{name}` are equal."
 
 
@@ -374,7 +376,7 @@ def computed_before(stm: ir.Stm, found: tuple[Name, ...]) -> str:
     """Return the remark for a parallel operator computed before."""
     mine = ", ".join(f"`{base_of(p.name)}`" for p in stm.pat)
     theirs = ", ".join(f"`{base_of(name)}`" for name in found)
-    return f"{mine} was computed before, as {theirs}."
+    return f"Reuses {theirs} for {mine}: it is the same expression."
 
 
 def pushes_nothing(s: State, stm: ir.Stm, exp: ir.Stream) -> Outcome[Instead]:
@@ -453,7 +455,10 @@ def in_parts(s: State, stm: ir.Stm, exp: ir.Scatter) -> Outcome[Instead]:
     fn = ir.Lambda(tuple(params), body, tuple(chain(*returns)))
     new = ir.Scatter(widths.pop(), dests, fn, tuple(array for row in rows for array in row))
     names = ", ".join(f"`{base_of(d.array)}`" for d in exp.dests)
-    said = f"What goes to {names} is not put together: each point writes what is in each part."
+    said = (
+        f"The inputs of the scatter to {names} are not concatenated: each point writes the "
+        "elements of every part."
+    )
     instead = ir.Body((ir.Stm(stm.pat, new, stm.prov),), tuple(p.name for p in stm.pat))
     return Applied(Instead(instead), said)
 
@@ -475,19 +480,19 @@ RULES = (
     OUTPUT,
     NodeRule(
         "simplify/soac-one",
-        "A parallel operator over one element is no parallel operator.",
+        "Replaces a parallel operator over one element by its body.",
         (ir.Map, ir.Reduce, ir.Scan),
         one_element,
     ),
     NodeRule(
         "simplify/scatter-parts",
-        "A scatter of arrays that were put together reads the parts.",
+        "Scatters the parts of a concatenation instead of concatenating them.",
         (ir.Scatter,),
         in_parts,
     ),
     NodeRule(
         "simplify/stream-nothing",
-        "A stream that pushes nothing is no stream.",
+        "Removes a stream that pushes nothing.",
         (ir.Stream,),
         pushes_nothing,
     ),

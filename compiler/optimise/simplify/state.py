@@ -43,12 +43,12 @@ CSE = Rule(
 )
 HOIST = Rule(
     "simplify/hoist",
-    "Moves what is the same every time out of loops and parallel operators.",
+    "Moves loop-invariant expressions out of loops and parallel operators.",
     equation="`loop p = x for i < n do (let a = e ..) ==> let a = e loop ..`, where e has no p, i.",
 )
 OUT_OF_BRANCH = Rule(
     "simplify/out-of-branch",
-    "Moves arrays that are the same every time out of branches of loops and parallel operators.",
+    "Moves loop-invariant arrays out of branches in loops and parallel operators.",
     equation="`map (\\x -> if c then (let a = e ..) ..) xs ==> let a = e map ..`, e has no x.",
 )
 T = TypeVar("T")

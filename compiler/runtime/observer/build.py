@@ -39,8 +39,8 @@ def compiler() -> str:
     found = shutil.which("g++")
     if found is None:
         raise UsageError(
-            "There is no `g++` on this machine, which CUDA text is observed with.",
-            hint="Install it, or ask for what is predicted alone.",
+            "This machine has no `g++`, which the observer of CUDA kernels needs.",
+            hint="Install it, or request only the prediction.",
         )
     return found
 

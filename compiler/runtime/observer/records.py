@@ -49,7 +49,7 @@ class Site:
     """An access of the text, by its line, from 1, over all launches.
 
     `visits` of threads, of `size` bytes, in so many `requests`, which touch `bytes` distinct ones
-    each, added up. In global memory `sectors` of 32 bytes are fetched, where `fewest` would suffice
+    each, added up. In global memory `sectors` of 32 bytes are fetched, where `fewest` would do
     for as many bytes; in shared memory there are `passes` over the banks, where `least` would
     suffice. `partial`: only the first requests of a block of threads were analysed.
     """

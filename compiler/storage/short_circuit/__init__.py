@@ -128,7 +128,7 @@ def _bare(ctx: Ctx) -> Ctx:
 
 SHORT_CIRCUIT = Pass(
     ID,
-    "Builds arrays where they end up, where that is proved to be safe.",
+    "Builds arrays directly in their destination, if that is proved to be safe.",
     short_circuit,
     (*RULES, BUDGET),
 )

@@ -27,21 +27,21 @@ from compiler.storage.short_circuit.terms import Atoms
 
 CONCAT = Rule(
     "shortcircuit/concat",
-    "The parts of a concatenation or array literal are built in their places.",
+    "Builds the parts of a concatenation or array literal in the result.",
 )
-COPY = Rule("shortcircuit/copy", "What is copied is built in the copy's place.")
-GUARD = Rule(
-    "shortcircuit/guard", "A check of a slice by an LMAD that is proved to hold is not made."
-)
+COPY = Rule("shortcircuit/copy", "Builds a copied array in the place of its copy.")
+GUARD = Rule("shortcircuit/guard", "Removes a check of a slice by an LMAD that is proved to hold.")
 IN_PLACE_MAP = Rule(
-    "shortcircuit/in-place-map", "A map writes over an array that it reads for the last time."
+    "shortcircuit/in-place-map", "Lets a map overwrite an array that it reads for the last time."
 )
 KERNEL_RESULT = Rule(
-    "shortcircuit/kernel-result", "A kernel's rows are built in their places in the result."
+    "shortcircuit/kernel-result", "Builds the rows of a kernel in the kernel's result."
 )
-UPDATE = Rule("shortcircuit/update", "What is put into an array is built there.")
+UPDATE = Rule("shortcircuit/update", "Builds the new value of an update in the updated array.")
 RULES = (CONCAT, COPY, GUARD, IN_PLACE_MAP, KERNEL_RESULT, UPDATE)
-_NEVER_SEEN = "They meet for some values of their names. No run was found that has these values."
+_NEVER_SEEN = (
+    "They overlap for some values of their variables, but no run with these values was found."
+)
 
 
 @dataclass(slots=True)

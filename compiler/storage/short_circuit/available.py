@@ -94,8 +94,8 @@ class Availability:
         if missing is not None:
             raise Failed(
                 Refusal.NO_ROOM,
-                f"It is not known yet where {called(state.now, self.point.source)} is created that"
-                f" {state.now.spell.poly(missing)} >= 0.",
+                f"Where {called(state.now, self.point.source)} is created, it is not "
+                f"known that {state.now.spell.poly(missing)} >= 0.",
                 missing=(missing,),
             )
 
@@ -129,9 +129,9 @@ class Availability:
             claims += [at, normal(size) - 1 - at]
         missing = self._unproved(claims)
         if missing is not None:
-            inside = f"inside of {called(now, self.point.destination)}"
+            inside = f"inside {called(now, self.point.destination)}"
             needs = f"that needs {now.spell.poly(missing)} >= 0"
-            because = f"It is not proved that the place is {inside}: {needs}."
+            because = f"It is not proved that the slice is {inside}: {needs}."
             raise Failed(Refusal.OUTSIDE, because, missing=(missing,))
 
     def _lift_checks(self, names: set[Name]) -> None:

@@ -14,7 +14,7 @@ QUESTION = 20
 """Constant cost of a question, in steps."""
 BUDGET = Rule(
     "shortcircuit/budget",
-    f"Tells that the proofs of a program have taken the {STEPS.usual:,} steps that they get.",
+    f"Reports that the proofs of a program have used up their {STEPS.usual:,} steps.",
     optional=False,
     limits=(STEPS,),
 )
@@ -45,7 +45,7 @@ class Budget:
     def said(self) -> str:
         """Remark for an exhausted budget."""
         return (
-            f"Proofs for this program have taken the {self.given:,} steps that they get. From here "
-            "on arrays are copied into their places and checks are made: what the program computes "
-            "is the same."
+            f"The proofs of this program have used up their {self.given:,} steps. From "
+            "here on arrays are copied and accesses are checked; the results are the "
+            "same."
         )

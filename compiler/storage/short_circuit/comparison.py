@@ -59,8 +59,8 @@ class Comparison:
                     array = called(self._state.now, unknown.array)
                     raise Failed(
                         Refusal.COMPUTED_CELLS,
-                        f"Which elements of {array} are used {where} depends on values that are "
-                        "computed there.",
+                        f"The elements of {array} that are used {where} depend on "
+                        "values that are computed there.",
                     )
                 if use.lmad == self._destination:
                     kind = Refusal.ANY_CELL if use.lost is None else Refusal.UNKNOWN_CELLS

@@ -9,15 +9,15 @@ from compiler.algebra.poly import Poly
 from compiler.protocol.refusals import Refusal
 
 TITLES = {
-    1: "The source has memory of its own, made in the same body.",
-    2: "The source is created by one statement, and views of it can be undone.",
-    3: "The source is used no more.",
-    4: "The place is known where the source is created.",
-    5: "What is written early does not meet what is still needed.",
-    6: "What is overwritten is used no more.",
-    7: "What is checked follows from what is known.",
-    8: "Proving takes no more steps than a program gets.",
-    9: "Building in place takes less time than the copy.",
+    1: "The source has its own memory block, allocated in the same body.",
+    2: "One statement creates the source, and its views can be inverted.",
+    3: "The source is not used afterwards.",
+    4: "The destination is known where the source is created.",
+    5: "The early writes do not overlap elements that are still needed.",
+    6: "The overwritten array is not used afterwards.",
+    7: "The checked condition follows from the known facts.",
+    8: "The proofs stay within the program's budget of steps.",
+    9: "Building in place is faster than the copy.",
 }
 
 
@@ -42,4 +42,4 @@ class Failed(Exception):
 
 def out_of_budget() -> Failed:
     """Return the failure of an attempt with an exhausted budget."""
-    return Failed(Refusal.SPENT, "The steps that proving may take in one program are used up.")
+    return Failed(Refusal.SPENT, "The proof budget of the program is used up.")

@@ -37,10 +37,10 @@ def why_slower(now: Edited, source: Name, scope: TreeBody) -> Failed | None:
         if read is not None:
             return Failed(
                 Refusal.SLOWER,
-                f"In place it would take longer: the {count} elements of {called(now, source)} are"
-                f" computed together while a thread keeps them to itself, and moved at once; in the"
-                f" destination each would be written before {called(now, read)} is read for the "
-                "next one.",
+                f"Building in place would take longer. A thread computes the {count} "
+                f"elements of {called(now, source)} privately and stores them together; "
+                f"in the destination, each would be stored before {called(now, read)} "
+                "is read for the next one.",
             )
     return None
 

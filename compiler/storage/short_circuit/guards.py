@@ -84,7 +84,7 @@ class Guards:
         because = ""
         if self.state.assumptions.budget.is_spent:
             claim = f"All of {what} lies inside" if inside else f"No two elements of {what} meet"
-            because = "the steps that proving may take are used up"
+            because = "the proof budget is used up"
         elif inside:
             claim = f"All of {what} lies inside"
             missing = self._inside(parts[0], Lmad(parts[1], dims), known)
@@ -92,7 +92,7 @@ class Guards:
                 attempt.missing = (missing,)
                 because = f"{self.state.now.spell.poly(missing)} >= 0 is not proved"
         else:
-            claim = f"No two elements of {what} are one cell"
+            claim = f"No two elements of {what} share a cell"
             attempt.obligations = list(self._apart(dims, known))
             because = next(
                 filter(

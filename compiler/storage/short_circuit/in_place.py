@@ -127,12 +127,12 @@ def nobody_needs(now: Edited, aliases: Aliases, block: Name, item: Item) -> None
             where = {"loop": "a loop", "kernel": "a kernel"}.get(scope.kind, "a function")
             raise Failed(
                 Refusal.MADE_OUTSIDE,
-                f"The array that would be overwritten is made outside of {where}.",
+                f"The array that would be overwritten is created outside {where}.",
             )
         item = scope.parent
         scope = item.scope
     if len(now.carried.get(block, ())) > 0:
-        raise Failed(Refusal.KEPT, "The memory that would be overwritten is handed on as well.")
+        raise Failed(Refusal.KEPT, "The memory that would be overwritten is also returned.")
     _owned(now, aliases, block, scope)
 
 
@@ -170,17 +170,17 @@ def _owned(now: Edited, aliases: Aliases, block: Name, scope: TreeBody) -> None:
             for root in aliases(block)
         ):
             return
-        raise Failed(Refusal.FROM_BRANCH, "A branch returns memory that is used elsewhere.")
+        raise Failed(Refusal.FROM_BRANCH, "A branch returns memory that is also used elsewhere.")
     assert isinstance(exp, ir.Loop)
     names = [param.name for param in exp.params]
     if block not in names:
-        raise Failed(Refusal.FROM_LOOP, "The memory comes out of a loop.")
+        raise Failed(Refusal.FROM_LOOP, "The memory is the result of a loop.")
     at = names.index(block)
     start, end = now.block(str(exp.init[at])), now.block(str(binder.children[0].results[at]))
     last = now.binder(end)
     fresh = last is not None and isinstance(last.stm.exp, ir.Alloc) and last.scope is scope
     if end != block and not fresh:
-        raise Failed(Refusal.LOOP_SHARES, "A loop hands memory on that is used elsewhere.")
+        raise Failed(Refusal.LOOP_SHARES, "A loop returns memory that is also used elsewhere.")
     try:
         _first_value(now, aliases, start, binder)
     except Failed as failed:
@@ -200,14 +200,12 @@ def _first_value(now: Edited, aliases: Aliases, start: Name, loop: Item) -> None
     """Check that a loop's initial value is used neither in it nor after it. Raises Failed."""
     body = loop.children[0]
     if len(now.carried.get(start, ())) != 1:
-        raise Failed(
-            Refusal.START_KEPT, "The memory that the loop starts with is handed on as well."
-        )
+        raise Failed(Refusal.START_KEPT, "The initial memory of the loop is also returned.")
     for name in now.members.get(start, ()):
         if now.users_in(name, body):
             raise Failed(
                 Refusal.START_KEPT,
-                f"The loop uses {called(now, name)} beside its own value of it.",
+                f"The loop uses {called(now, name)} in addition to its own parameter for it.",
             )
     scope, item = loop.scope, loop
     while True:
@@ -216,7 +214,8 @@ def _first_value(now: Edited, aliases: Aliases, start: Name, loop: Item) -> None
             break
         if scope.parent is None or scope.kind not in ("then", "else"):
             raise Failed(
-                Refusal.START_KEPT, "What the loop starts with is made outside of another loop."
+                Refusal.START_KEPT,
+                "The initial value of the loop is created outside an enclosing loop.",
             )
         item = scope.parent
         scope = item.scope

@@ -19,7 +19,7 @@ from compiler.storage.short_circuit.terms import Atoms, divided
 from compiler.storage.short_circuit.tree import Item, TreeBody
 
 _NOWHERE: Prov = ()
-_CELLS = "else the set has no cells, and there is nothing to show"
+_CELLS = "otherwise the set is empty"
 _FOLLOWS = "known at this place"
 
 
@@ -40,7 +40,7 @@ class Origins:
             quotients = atoms.quotients(atoms)
             facts = [*atoms.facts(atoms), *(f for q in quotients for f in divided(*q))]
             for fact in (*facts, *(Poly.var(name) for name, _, _ in quotients)):
-                self._note(fact, "by the meaning of minimum, maximum and division", _NOWHERE)
+                self._note(fact, "by the definition of minimum, maximum and division", _NOWHERE)
 
     def factor(self, name: Name) -> Factor:
         """Return the form of a name in answers: itself, or the operation that it stands for."""
@@ -109,4 +109,4 @@ class Origins:
             why = f"{self._assumptions.now.spell.quoted(index.name)} counts the {over}"
             self._note(name, why, prov)
             self._note(index.count - 1 - name, why, prov)
-            self._note(index.count - 1, f"else there are no {over}, and nothing is done", prov)
+            self._note(index.count - 1, f"otherwise there are no {over}", prov)

@@ -214,9 +214,7 @@ class Shortcut:
         """Give the result the block that it overwrites; False if fuel has run out."""
         name, array = attempt.source, attempt.destination
         source, destination = describe_pair(self.state.now, name, array)
-        because = sentence(
-            f"{source} takes the place of {destination}, which nothing uses any more."
-        )
+        because = sentence(f"{source} overwrites {destination}, which is no longer used.")
         numbers = (("allocated", self._amount(attempt.allocated)),)
         new = Applied(attempt, because, numbers)
         if self.ctx.commit(IN_PLACE_MAP, attempt.prov, new, attempt.number) is None:
@@ -467,7 +465,7 @@ class Shortcut:
         )
         new = Applied(plan, because, numbers)
         if self.ctx.commit(point.rule, attempt.prov, new, attempt.number) is None:
-            attempt.because = "There is no fuel left."
+            attempt.because = "The limit on rewrites (`--fuel`) is reached."
             return
         attempt.done, attempt.because = True, because
         within = point.rule is not KERNEL_RESULT and point.destination in self.inside

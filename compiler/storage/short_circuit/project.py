@@ -25,7 +25,7 @@ from compiler.storage.short_circuit.terms import Terms
 from compiler.storage.short_circuit.tree import Item, TreeBody
 from compiler.storage.short_circuit.wording import called, in_line, there_already
 
-NO_NAME = "An index is no polynomial and has no name."
+NO_NAME = "An index is neither a polynomial nor a variable."
 _MOVABLE = (
     *ir.SE_NODES,
     ir.Index,
@@ -87,7 +87,7 @@ class Projection:
         if block == target.block:
             raise Failed(
                 Refusal.ELSEWHERE_IN_IT,
-                f"{what} is in the destination's memory already, at another place.",
+                f"{what} already lies in the destination's memory, at another place.",
             )
         if binder is None or binder.scope is not scope or self.state.now.at(binder) >= end:
             raise Failed(
@@ -103,7 +103,8 @@ class Projection:
         creation, lmad = self._earliest(creation, lmad, members, block)
         if isinstance(exp, ir.Loop):
             raise Failed(
-                Refusal.MOVING, f"{what} moves to another block in every iteration of a loop."
+                Refusal.MOVING,
+                f"{what} moves to another memory block in every iteration of a loop.",
             )
         first = self._roots(creation, block)
         if isinstance(exp, ir.Alloc):
@@ -121,7 +122,7 @@ class Projection:
 
     def built_otherwise(self, name: Name) -> Failed:
         """Return the failure of an array that is not evidently built in one way only."""
-        because = f"{self._called(name)} is built in the same memory in another way."
+        because = f"{self._called(name)} is written to the same memory in another way."
         return Failed(Refusal.BUILT_OTHERWISE, because)
 
     def _called(self, name: Name) -> str:
@@ -133,12 +134,12 @@ class Projection:
         if binder is not None and isinstance(binder.stm.exp, ir.Call):
             how = f"made by `{base_of(binder.stm.exp.fun)}`"
         elif block in self.state.now.given:
-            how = "given to a function"
+            how = "passed to a function"
         else:
             return
         raise Failed(
             Refusal.OF_FUNCTION,
-            f"{what} is {how}, which stays a function and knows no other places.",
+            f"{what} is {how} that is not inlined and cannot write to another place.",
         )
 
     def _same_space(self, block: Name, target: Name, what: str) -> None:
@@ -161,22 +162,20 @@ class Projection:
                 if self.state.now.at(item) > end and self.late is None:
                     self.late = Failed(
                         Refusal.USED_AGAIN,
-                        f"{self._called(name)} is used again{in_line(item)} after it has been put "
-                        "into its place.",
+                        f"{self._called(name)} is used again{in_line(item)} after it "
+                        "was copied into its destination.",
                         Refusal.USED_AGAIN.offer(self._called(name)),
                     )
             for k, result in enumerate(scope.results):
                 if k == given or not mentions(result, name):
                     continue
                 if given is None or isinstance(result, ir.Write) or scope.kind != "kernel":
-                    raise Failed(
-                        Refusal.RESULT_AS_WELL, f"{self._called(name)} is a result as well."
-                    )
+                    raise Failed(Refusal.RESULT_AS_WELL, f"{self._called(name)} is also a result.")
         expected = scope.results.count(block) if given is not None else 0
         if len(now.carried.get(block, ())) > expected:
             raise Failed(
                 Refusal.HANDED_ON,
-                f"The memory of {self._called(source)} is handed on by a loop or branch.",
+                f"A loop or branch returns the memory of {self._called(source)}.",
             )
 
     # --- condition 2: backwards ---
@@ -276,8 +275,8 @@ class Projection:
             if not isinstance(dim, ir.DimSlice) or normal(dim.count) != normal(size):
                 raise Failed(
                     Refusal.A_PART,
-                    f"Only a part of {self._called(array)} goes into the place: all of it would "
-                    "not fit.",
+                    f"Only a part of {self._called(array)} is copied into the "
+                    "destination, and all of it would not fit.",
                 )
             stride = self.state.terms.poly(dim.stride)
             if stride == -1:
@@ -346,7 +345,7 @@ class Projection:
         old = now.mem
         if not self._same(old[name], old[back]):
             raise Failed(
-                Refusal.OTHER_LAYOUT, f"{self._called(name)} changes its layout on the way."
+                Refusal.OTHER_LAYOUT, f"{self._called(name)} changes its layout before the copy."
             )
         return new[back].lmad
 
@@ -416,8 +415,7 @@ class Projection:
                 what = self._called(roots.get(name, name))
                 raise Failed(
                     Refusal.DEPENDS_ON_IT,
-                    f"The place depends on {what}, which is computed only after the array has been "
-                    "made.",
+                    f"The destination depends on {what}, which is computed only after the array.",
                 )
             needed[item] = None
             if name in roots or self.state.now.said(name) is not None:
@@ -429,9 +427,7 @@ class Projection:
     def _move(self, name: Name, source: Name) -> None:
         """Note that the author would have to compute something before an array is created."""
         what, array = self._called(name), self._called(source)
-        because = (
-            f"The place depends on {what}, which is computed only after {array} has been made."
-        )
+        because = f"The destination depends on {what}, which is computed only after {array}."
         if self.late is not None and self.late.refusal is not Refusal.COMPUTED_LATER:
             raise Failed(Refusal.COMPUTED_LATER, because)
         if what not in self.earlier:
@@ -528,7 +524,7 @@ class Projection:
                 value = self.state.terms.poly(divisor) if prim_of(divisor) == "i64" else None
                 raise Failed(
                     Refusal.DIVIDED,
-                    "The place is computed by a division that is not checked before.",
+                    "The destination is computed by a division that is not checked before.",
                     missing=() if value is None else (value - 1,),
                 )
             if self.state.now.at(check) > self.state.now.at(before):

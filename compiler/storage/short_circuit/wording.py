@@ -33,11 +33,11 @@ def there_already(now: Edited, name: Name, block: Name, later: Sequence[Item]) -
     members = sorted(now.members.get(block, ()), key=now.comes)
     what, entire = called(now, name), called(now, members[0] if members else name)
     binder = now.binder(block)
-    where = "comes from the caller" if binder is None else "is made outside of this body"
+    where = "comes from the caller" if binder is None else "is created outside this body"
     user = next((x for x in later[1:] if x.arrays.intersection(members) and _line(x)), None)
     also = f" and is used again{in_line(user)}" if user is not None else ""
     is_ = f"{what} {where}" if what.endswith(entire) else f"{what} lies in {entire}, which {where}"
-    return f"{is_}{also}: its elements are there already, and have to be copied."
+    return f"{is_}{also}: its elements already exist and must be copied."
 
 
 def unbounded(now: Edited, terms: Terms, names: Iterable[Name]) -> str:
@@ -50,8 +50,10 @@ def unbounded(now: Edited, terms: Terms, names: Iterable[Name]) -> str:
             continue
         what = f" Nothing bounds {now.spell.quoted(name)}, which the loop{in_line(item)} changes"
         if isinstance(exp.form, WhileLoop):
-            return f"{what} as long as a condition holds; the index of a `for` loop has bounds."
-        return f"{what} in every iteration; what is computed from the loop's index has bounds."
+            return (
+                f"{what} as long as a condition holds; the index of a `for` loop would have bounds."
+            )
+        return f"{what} in every iteration; a value computed from the loop index would have bounds."
     return ""
 
 
@@ -77,7 +79,7 @@ def not_apart(
     """Explain an unproved obligation. Only a run says what would go wrong."""
     missing = verdict.missing if isinstance(verdict, Unknown) else None
     needs = f": that needs {spell(missing)} >= 0" if missing is not None else ""
-    return f"It is not proved that {write} keeps away from {use}, which is {does} {where}{needs}."
+    return f"It is not proved that {write} does not overlap {use}, which is {does} {where}{needs}."
 
 
 def anywhere(now: Edited, terms: Terms, use: Access, where: str) -> str:

@@ -38,7 +38,7 @@ export function drawGraph(graph: Interference, width: number, size: SizeOf): SVG
       height: 2 * middle.y,
       role: "img",
       class: "interference",
-      "aria-label": `${nodes.length} blocks, ${edges.length} pairs needed at once, ${graph.colours.length} colours.`,
+      "aria-label": `${nodes.length} blocks, ${edges.length} pairs live at once, ${graph.colours.length} colours.`,
     },
     ...edges.map(({ a, b, at }) =>
       s(
@@ -117,7 +117,7 @@ export function graphTables(graph: Interference, size: SizeOf, choose: (node: nu
       "table",
       { class: "cells-table life-table" },
       h("caption", {}, "Blocks"),
-      head("Block", "Colour", "Bytes", "From", "Until", "Needed at once with"),
+      head("Block", "Colour", "Bytes", "From", "Until", "Live at once with"),
       h(
         "tbody",
         {},

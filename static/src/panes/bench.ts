@@ -135,7 +135,7 @@ export class BenchPane {
         h(
           "p",
           { class: "quiet" },
-          "Tests that give an input are measured here, until the interval of the median is narrow.",
+          "Measures the tests that have an input, until the interval of the median is narrow.",
         ),
       );
     }

@@ -11,7 +11,7 @@ import { exactly, spreadOf } from "./times";
 import type { Desk, PaneKind } from "./pane";
 
 const ANOTHER_PROGRAM =
-  " Another program was opened since: chips leave A out, and so do panes until they are set against it.";
+  " You have opened another program, so chips and panes do not compare with A until you choose A in a pane.";
 const ROUNDS = 10;
 
 export class ComparePane {
@@ -74,7 +74,7 @@ export class ComparePane {
       this.memory,
       this.foretold,
       this.race,
-      h("details", {}, h("summary", {}, "Options: off unless asked for"), this.options),
+      h("details", {}, h("summary", {}, "Options: off by default"), this.options),
       h("details", {}, h("summary", {}, "Passes and rules"), this.switches),
       h("details", {}, h("summary", {}, "Rewrite by rewrite"), this.rewrites),
       h("details", {}, h("summary", {}, "Versions: thresholds"), this.thresholds),
@@ -113,10 +113,10 @@ export class ComparePane {
           ? `A is ${pinned.label}. B is what the page shows now.` +
               (error ? ` A does not compile: ${error.message}` : "") +
               (pinned.apart ? ANOTHER_PROGRAM : "")
-          : "Pin a compilation as A. From then on panes, chips and this tab show what is different now.",
+          : "Pin a compilation as A. Panes, chips and this tab then show what differs from A.",
       ),
     );
-    this.pinButton.textContent = pinned ? "Pin what is shown now" : "Pin as A";
+    this.pinButton.textContent = pinned ? "Pin the current compilation" : "Pin as A";
     this.unpin.hidden = this.beside.hidden = !pinned;
   }
 
@@ -184,7 +184,7 @@ export class ComparePane {
     replace(
       this.memory,
       table(
-        "Memory, for the sizes that the tab Memory begins with",
+        "Memory, for the initial sizes of the tab Memory",
         ["Function", "Blocks in A", "in B", "Peak in A", "in B"],
         names.map((name) => {
           const [x, y] = [a, b].map(({ functions }) => cells(functions.find((fun) => fun.name === name)));
@@ -220,7 +220,7 @@ export class ComparePane {
     replace(
       this.foretold,
       table(
-        "Foretold, for the sizes of the line above",
+        "Predicted, for the sizes of the line above",
         ["Entry point", "A", "B"],
         names.map((name) => h("tr", {}, h("th", { scope: "row" }, name), cell(of!, name), cell(to!, name))),
       ),
@@ -259,7 +259,7 @@ export class ComparePane {
     }
     this.offerRace();
     this.race.append(plotted(times), timesTable(times, peaks));
-    announce("The runs are done.");
+    announce("The runs have finished.");
   }
 
   // --- options ---
@@ -361,7 +361,7 @@ export class ComparePane {
     replace(
       this.rewrites,
       h("p", { class: "run-top" }, slider, number, all),
-      h("p", { class: "quiet" }, "Stops the compiler after so many rewrites, and shows what the last one did."),
+      h("p", { class: "quiet" }, "Stops the compiler after this many rewrites, and shows the effect of the last one."),
       shown,
     );
   }
@@ -369,7 +369,7 @@ export class ComparePane {
   private async step(fuel: number, shown: HTMLElement): Promise<void> {
     const mine = (this.stepping += 1);
     this.desk.options({ fuel });
-    if (!fuel) return replace(shown, h("p", {}, "No rewrite is done."));
+    if (!fuel) return replace(shown, h("p", {}, "The compiler makes no rewrite."));
     const { now } = this.model;
     const of = (count: number): Text => ({ ...now, options: { ...now.options, fuel: count } });
     const ask = (count: number) => client.post("show", { ...of(count), texts: [] });
@@ -389,10 +389,7 @@ export class ComparePane {
     const stage = await this.changed(of(fuel - 1), of(fuel), done?.stage);
     if (mine !== this.stepping) return;
     if (!stage)
-      return replace(
-        shown,
-        h("p", {}, done ? `${done.rule} changed nothing that is shown.` : "There are no more rewrites."),
-      );
+      return replace(shown, h("p", {}, done ? `${done.rule} changed nothing visible.` : "There are no more rewrites."));
     this.model.pinned = {
       label: `the program after ${fuel === 2 ? "1 rewrite" : `${fuel - 1} rewrites`}`,
       text: of(fuel - 1),
@@ -432,8 +429,7 @@ export class ComparePane {
   }
 
   private async drawThresholds(of: Text): Promise<void> {
-    if (this.model.frozen)
-      return replace(this.thresholds, h("p", { class: "quiet" }, "A link is shown as it was made."));
+    if (this.model.frozen) return replace(this.thresholds, h("p", { class: "quiet" }, "A link cannot be changed."));
     const answer = await client.ask("tuning", {}, of);
     if (!answer.ok || this.thresholds.contains(document.activeElement)) return;
     const found = branches(answer.trees);
@@ -584,7 +580,7 @@ function timesTable(times: readonly [number[], number[]], peaks: readonly (numbe
         ? ""
         : apart
           ? `B takes ${ratio} times what A takes.`
-          : `The middle halves overlap: no difference is seen (${ratio} times).`,
+          : `The middle halves overlap, so no difference is measurable (${ratio} times).`,
     ),
   );
 }

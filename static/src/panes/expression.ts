@@ -35,7 +35,7 @@ export class ExpressionBox {
     autocapitalize: "off",
     class: "expression-text",
   });
-  private readonly button = h("button", { title: "Enter; Shift+Enter begins a line" }, "Evaluate");
+  private readonly button = h("button", { title: "Enter evaluates; Shift+Enter starts a new line" }, "Evaluate");
   private readonly list = h("ol", { class: "evaluated", "aria-label": "Values of expressions" });
   private entries: Entry[] = [];
   private stopping: AbortController | null = null;
@@ -153,7 +153,7 @@ export class ExpressionBox {
           {
             class: "link expression-again",
             type: "button",
-            title: "Put it in the box",
+            title: "Copy it to the box",
             onclick: () => {
               this.text.value = expression;
               this.text.focus();
@@ -164,9 +164,9 @@ export class ExpressionBox {
         answer?.ok ? h("span", { class: "quiet" }, " : ", h("code", {}, answer.type)) : null,
         answer?.ok && answer.results?.length ? h("span", { class: "quiet" }, ` ${milliseconds(answer.ms)}`) : null,
       ),
-      outdated ? h("p", { class: "quiet" }, "Out of date: of an earlier text") : null,
+      outdated ? h("p", { class: "quiet" }, "Out of date: of an earlier version of the program") : null,
       !answer
-        ? h("p", { class: "quiet" }, "Its value was too long to be kept: evaluate it again.")
+        ? h("p", { class: "quiet" }, "Its value was too long to keep: evaluate it again.")
         : answer.ok
           ? this.value(expression, answer)
           : this.problem(answer.error),

@@ -3,7 +3,7 @@ import { h } from "../dom";
 import type { AccessesAnswer, EntryTime, ForetoldTime } from "../types";
 import { tableOf } from "./loop_card";
 
-const NEVER = "from its data sheet, never measured";
+const NEVER = "from the data sheet, never measured";
 
 /** A time as a sentence. */
 export const sentence = ({ ms, device, bound }: ForetoldTime): string =>
@@ -28,7 +28,7 @@ export function foretold(answer: AccessesAnswer): HTMLElement | null {
     ["the whole run", times!],
     ...kernels.map(({ name, foretold: own }): [string, readonly ForetoldTime[]] => [name, own ?? []]),
   ];
-  const table = tableOf("Foretold, in milliseconds", rows, [
+  const table = tableOf("Predicted, in milliseconds", rows, [
     ["Kernel", ([name]) => name],
     ...times!.map(
       ({ device }) =>

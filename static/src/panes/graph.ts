@@ -164,7 +164,7 @@ export class GraphPane extends AskingPane {
       h(
         "p",
         { class: "quiet", role: "status" },
-        attempts.length ? `Fusions done: ${done} of ${attempts.length} tried.` : "There was nothing to fuse.",
+        attempts.length ? `Fusions done: ${done} of ${attempts.length} tried.` : "Nothing could be fused.",
       ),
       ...this.functions(before, "Before, in ", marks),
       ...this.functions(after, "After, in ", NOTHING),
@@ -175,7 +175,7 @@ export class GraphPane extends AskingPane {
             h(
               "table",
               { class: "cells-table" },
-              h("caption", {}, "What was tried, in order"),
+              h("caption", {}, "Attempts, in order"),
               h(
                 "thead",
                 {},
@@ -280,7 +280,7 @@ export class GraphPane extends AskingPane {
             ? ""
             : imperative
               ? `${count} that hand${body.scalars === 1 ? "s" : ""} on nothing ${is} left out.`
-              : `${count} ${has} to do with no array, and ${is} left out.`,
+              : `${count} ${has} nothing to do with arrays, and ${is} left out.`,
         ]
           .filter(Boolean)
           .join(" "),
@@ -291,7 +291,7 @@ export class GraphPane extends AskingPane {
 
   /** The bodies of a kernel of a large program, which are asked for one by one. */
   private async kernel(kernel: string, title: string): Promise<HTMLElement[]> {
-    if (this.own) return [h("p", { class: "quiet" }, "Of a program of this size a link keeps no graphs of kernels.")];
+    if (this.own) return [h("p", { class: "quiet" }, "For a program of this size a link stores no graphs of kernels.")];
     const answer = await client.ask("dataflow", { stage: this.wanted, kernel }, this.seenOf!);
     if ("error" in answer) return [messageElement(answer.error)];
     const [fun] = answer.functions;
@@ -345,7 +345,7 @@ export const pane: PaneKind = {
   title: "Graph",
   order: 44,
   group: "Why",
-  about: "which statement hands what to which: data flow, fusion before and after",
+  about: "which statement passes what to which: data flow, fusion before and after",
   keeps: "graph",
   answers: ["fusion", "dataflow"],
   make: ({ model, link, changed }) => new GraphPane(model, link, changed),

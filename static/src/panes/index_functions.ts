@@ -9,7 +9,7 @@ import type { PaneKind } from "./pane";
 type Generation = IndexForm["generation"];
 
 const SAYS: Readonly<Record<Generation, string>> = {
-  structural: "Chains of transformations: an index goes back through all of them.",
+  structural: "Chains of transformations: an index is mapped back through all of them.",
   composed: "LMADs one after another, with rotations: the offset of one is unranked for the next.",
   single: "One LMAD: what the compiler uses. Where there is none, the array is copied.",
 };
@@ -53,7 +53,7 @@ class Changes implements Asked<"index_functions"> {
     const copies = (one: Generation): number => this.functions.reduce((sum, { copies }) => sum + (copies[one] ?? 0), 0);
     this.count.textContent = changes.length
       ? `Copies: ${shown.map((one) => `${copies(one)} ${one}`).join(", ")}`
-      : "No array of this program is another one in a different layout: all are row-major, in every generation.";
+      : "No array of this program is a view of another one: all are row-major, in every generation.";
     replace(this.list, ...changes.map((change) => this.item(change, shown)));
   }
 

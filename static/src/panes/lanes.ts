@@ -125,8 +125,8 @@ export class Lanes {
           "p",
           { class: "quiet" },
           names.length
-            ? `As this link keeps it, for ${names.map((symbol) => `${plain(symbol)} = ${values[symbol]}`).join(", ")}.`
-            : "As this link keeps it.",
+            ? `As stored in this link, for ${names.map((symbol) => `${plain(symbol)} = ${values[symbol]}`).join(", ")}.`
+            : "As stored in this link.",
         ),
       );
     }
@@ -174,8 +174,8 @@ export class Lanes {
       h(
         "p",
         { class: "quiet", hidden: this.table },
-        "Each lane is a block, each bar an array from the statement that makes it to the last that uses it; " +
-          "a hatched bar lies in this block or in another. Darker columns are inside of loops and branches. " +
+        "Each lane is a memory block, each bar an array from the statement that creates it to the last that uses it; " +
+          "a hatched bar lies in this block or in another. Darker columns are inside loops and branches. " +
           "A kernel is one statement.",
       ),
     );

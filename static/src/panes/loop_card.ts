@@ -60,7 +60,7 @@ export function drawTurns(access: LoopAccess): SVGElement {
     unit: LINE,
     of: "iteration",
   });
-  drawn.append(s("desc", {}, "As if the lowest cell were the first of a line."));
+  drawn.append(s("desc", {}, "Assumes that the lowest cell is the first of a line."));
   return drawn;
 }
 

@@ -208,7 +208,7 @@ export class MemoryPane extends AskingPane {
     const of = this.model.made ?? this.model.now;
     if (!stage) {
       this.fresh.made(of);
-      return this.nothing("No stage of this program tells where arrays lie.");
+      return this.nothing("This program has no stage with memory.");
     }
     this.listing = true;
     const answer = await this.fresh.answer(of, client.ask("memory", { stage }, of), this.picture);

@@ -23,7 +23,7 @@ export class ProfileBox {
   readonly element: HTMLElement;
   private readonly button = h(
     "button",
-    { title: "Measure kernels, copies and allocations in C; of CUDA count what its kernels fetch" },
+    { title: "Measure kernels, copies and allocations in C; for CUDA count the sectors that its kernels fetch" },
     "Profile",
   );
   private readonly place = h("div", { class: "profile" });

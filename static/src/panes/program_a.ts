@@ -32,7 +32,7 @@ export class ProgramA {
     "button",
     {
       "aria-pressed": "false",
-      title: "Change A: it is compiled again",
+      title: "Edit A: it is compiled as you type",
       onclick: () => {
         this.edits(this.pins.beside !== "edit");
         this.view.focus();
@@ -109,7 +109,7 @@ export class ProgramA {
 
   /** Show A's text beside the source, where the source stands. */
   open(): void {
-    if (!this.model.pinned) return announce("Nothing is pinned as A: pin a compilation under Compare.");
+    if (!this.model.pinned) return announce("Nothing is pinned as A. Pin a compilation under Compare.");
     if (!this.isOpen) this.begin("read");
     this.dock.open(PROGRAM_A);
   }

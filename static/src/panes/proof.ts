@@ -147,8 +147,8 @@ export class ProofPane extends AskingPane {
       h(
         "p",
         { class: "empty" },
-        "Nothing in this program is put into a larger array after it was made: no update with an array, no " +
-          "concatenation, no copy. So there is nothing to build in place.",
+        "This program never copies an array into a larger one: no update with an array, no " +
+          "concatenation, no copy. There is nothing to build in place.",
       ),
       h("p", { class: "quiet" }, "Try the example that concatenates three maps, or two LMADs of your own."),
     );
@@ -199,7 +199,7 @@ export class ProofPane extends AskingPane {
       h(
         "h2",
         {},
-        "What had to be proved",
+        "Proof obligations",
         obligations.length > 1 ? h("span", { class: "quiet" }, `${obligations.length} pairs`) : null,
       ),
       // All but the reason stands behind the drawing, which should be in sight.
@@ -210,11 +210,10 @@ export class ProofPane extends AskingPane {
               "p",
               { class: "quiet" },
               isGuard(attempt)
-                ? "That the ends of all dimensions are inside: inequalities, and no pairs of accesses."
+                ? "The bounds of all dimensions lie inside: inequalities, no pairs of accesses."
                 : attempt.done
-                  ? "Nothing: the destination is not used between the " +
-                    "making of the array and the point where it goes there."
-                  : "It did not come to that: an earlier condition does not hold.",
+                  ? "None: the destination is not used between the " + "creation of the array and its copy."
+                  : "Not reached: an earlier condition does not hold.",
             ),
           ]),
       ...places(attempt),
@@ -262,7 +261,7 @@ export class ProofPane extends AskingPane {
         number,
         one.witness?.values,
       ]),
-      names: ["what is written", "what is used"],
+      names: ["written cells", "used cells"],
       lmads: [one.write, one.use],
       assumptions: { nonnegative: one.facts },
       proved: one,
@@ -297,14 +296,14 @@ function title(attempt: Attempt): string {
     proved: "Built in place",
     refused: "Not built in place",
     aside: "Does not apply",
-    guarded: "Proved, and not checked",
+    guarded: "Proved, so not checked",
     checked: "Checked when it runs",
   }[kindOf(attempt)];
 }
 
 /** The condition that does not hold. */
 function wanted({ done, title: condition }: Attempt): HTMLElement | null {
-  return done || !condition ? null : h("p", { class: "quiet" }, "What would have to hold: ", ...quoted(condition));
+  return done || !condition ? null : h("p", { class: "quiet" }, "Missing condition: ", ...quoted(condition));
 }
 
 /** Names of an attempt's blocks, without numbers that tell apart nothing. */
@@ -327,9 +326,9 @@ function places(attempt: Attempt): HTMLElement[] {
   ];
   const rows = [
     ...(attempt.place.lmad ? row(`In ${name(attempt.destination)}`, ...shown(attempt.place)) : []),
-    ...(attempt.projected.lmad ? row("So it is made at", ...shown(attempt.projected)) : []),
+    ...(attempt.projected.lmad ? row("So it is created at", ...shown(attempt.projected)) : []),
     ...moved.flatMap((one) => row(`Then ${name(one.array)} is at`, ...shown(one))),
-    ...(attempt.lifted.length ? row("Moved up for it", h("code", {}, attempt.lifted.map(name).join(", "))) : []),
+    ...(attempt.lifted.length ? row("Moved up for this", h("code", {}, attempt.lifted.map(name).join(", "))) : []),
   ];
   return rows.length ? [h("h2", {}, "Where it lies"), h("dl", { class: "attempt-facts" }, ...rows)] : [];
 }

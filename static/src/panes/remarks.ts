@@ -66,7 +66,7 @@ export function remarkItem(remark: Remark, model: Model, link: Link, proof: Show
           ? h(
               "button",
               { class: "link", onclick: () => proof(remark) },
-              remark.kind === "applied" ? "see the proof" : "see what was tried",
+              remark.kind === "applied" ? "see the proof" : "see the attempts",
             )
           : null,
         h("span", {}, stage),
@@ -118,7 +118,7 @@ class Rules extends AskingPane {
       this.place,
       rows.length
         ? h("table", { class: "cells-table" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows))
-        : h("p", { class: "quiet" }, "No rule has anything to say of this program."),
+        : h("p", { class: "quiet" }, "No rule has a remark on this program."),
     );
   }
 }
@@ -195,7 +195,7 @@ export class RemarksPane {
     const total = this.model.remarks.length;
     this.count.textContent = total
       ? `${all.length === total ? total : `${all.length} of ${total}`} ${total === 1 ? "remark" : "remarks"}`
-      : "The compiler has made no remarks on this program.";
+      : "The compiler has no remarks on this program.";
     replace(
       this.list,
       ...all.slice(0, MOST).map((remark) => remarkItem(remark, this.model, this.link, this.proof)),

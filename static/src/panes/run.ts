@@ -64,7 +64,10 @@ export class RunPane {
   private readonly result = h("div", { class: "run-result", "aria-live": "polite" });
   private readonly fresh: Fresh;
   /** Opens all settings of the run; shown until one of them is used. */
-  private readonly brief = h("button", { class: "run-brief", title: "Inputs, back end, how often, checks, results" });
+  private readonly brief = h("button", {
+    class: "run-brief",
+    title: "Inputs, backend, number of runs, checks, results",
+  });
   private readonly validate = h(
     "button",
     { title: "Run every stage on this input and compare the results" },
@@ -278,7 +281,7 @@ export class RunPane {
     );
     const told = h("span", {}, words);
     const queued = (place: number): void => {
-      told.textContent = place ? `Waiting for others' runs, place ${place} in the queue.` : words;
+      told.textContent = place ? `Waiting for other runs, place ${place} in the queue.` : words;
     };
     replace(this.result, h("p", { class: "quiet busy" }, told, clock));
     this.fresh.made(null);
@@ -362,12 +365,7 @@ export class RunPane {
     return h(
       "section",
       { class: "traces", "aria-label": "Traced values" },
-      h(
-        "p",
-        { class: "quiet" },
-        "Traced, in the order of one step after the other, by the reference interpreter. ",
-        traces.note,
-      ),
+      h("p", { class: "quiet" }, "Traced by the reference interpreter, in the order of the source. ", traces.note),
       h(
         "ul",
         {},
@@ -486,7 +484,7 @@ function none({ checked, status }: Model): string {
   if (status.phase === "empty")
     return "There is no program yet: write one in the source, or choose an example. Its inputs appear here.";
   if (status.phase === "failed")
-    return "The inputs appear here when the program is right: see the error in the source.";
+    return "The inputs appear here when the program has no errors: see the error in the source.";
   return "The inputs appear here when the program has been checked.";
 }
 

@@ -28,7 +28,7 @@ const DISTRIBUTIONS: [NonNullable<Run["distribution"]>, string][] = [
   ["normal", "normal"],
   ["sorted", "uniform, sorted"],
   ["equal", "all equal"],
-  ["borders", "borders: least, largest, 0, inf, NaN"],
+  ["borders", "borders: smallest, largest, 0, inf, NaN"],
 ];
 const UPLOADED = "\x02"; // stands in a text for a value that was sent
 const FIRST = 6; // elements of such a value that are told
@@ -201,7 +201,7 @@ export class RunInputs {
       else if (long)
         replace(
           loaded,
-          `${long.name}, ${bytes(long.text.length)} as text, until this page is left. `,
+          `${long.name}, ${bytes(long.text.length)} as text, until you leave this page. `,
           h("button", { class: "link", onclick: () => this.drop(key, settings) }, "Take it out"),
         );
       field.id = name.htmlFor = `run-value-${k}`;
@@ -241,11 +241,11 @@ export class RunInputs {
     };
     this.keep.onclick = () => {
       const input = this.request(settings).input ?? "";
-      const frozen = this.model.frozen ? "A link is not changed: edit it first." : "";
+      const frozen = this.model.frozen ? "A link cannot be changed: edit it first." : "";
       this.problem.textContent =
         frozen ||
         (input.length > KEPT
-          ? `These inputs have ${input.length} characters; at most ${KEPT} are kept with a program.`
+          ? `These inputs have ${input.length} characters; at most ${KEPT} can be kept with a program.`
           : "");
       if (this.problem.textContent) return;
       this.write(`\n${block(this.model.entry, `set ${this.sets.length + 1}`, input)}`);
@@ -288,7 +288,7 @@ export class RunInputs {
     const type = `${shape.map((one) => `[${one}]`).join("")}${prim}`;
     const first = Array.from({ length: Math.min(FIRST, size) }, (_, k) => values.text(k)).join(", ");
     const state =
-      problem || (isThere ? "the server has it, until this page is left" : `${Math.floor(100 * part)} % sent`);
+      problem || (isThere ? "the server stores it until you leave this page" : `${Math.floor(100 * part)} % sent`);
     const button = (words: string, onclick: () => void): HTMLElement => h("button", { class: "link", onclick }, words);
     if (place.dataset.of !== name) {
       const source = {
@@ -296,7 +296,7 @@ export class RunInputs {
         shape,
         part: (cuts?: Parameters<Values["cut"]>[0]) => Promise.resolve(cuts ? values.cut(cuts) : values),
       };
-      const shown = h("details", { class: "read" }, h("summary", {}, "What was read"), viewsIn(source));
+      const shown = h("details", { class: "read" }, h("summary", {}, "Contents"), viewsIn(source));
       replace(place, h("span", {}), shown);
       place.dataset.of = name;
     }

@@ -55,7 +55,7 @@ export class SelectionPane {
     const [here, source] = [about(all, place).slice(0, 8), sourcesOf(all)];
     replace(
       this.tried,
-      here.length ? h("h2", {}, "In its place, or copied?") : null,
+      here.length ? h("h2", {}, "Built in place, or copied?") : null,
       here.length
         ? h("ul", { class: "remarks" }, ...here.map((attempt) => this.attempt(attempt, source(attempt))))
         : null,
@@ -91,7 +91,7 @@ export class SelectionPane {
           h(
             "button",
             { class: "link", onclick: () => this.desk.attempts.show(attempt) },
-            attempt.done ? "see the proof" : "see what was tried",
+            attempt.done ? "see the proof" : "see the attempts",
           ),
         ),
       ),
@@ -107,7 +107,7 @@ export class SelectionPane {
         h(
           "p",
           { class: "empty" },
-          "Click an expression in the source, or a line of any stage. Its way through the compiler is told here.",
+          "Click an expression in the source, or a line of any stage. Its path through the compiler appears here.",
         ),
       );
       return;
@@ -256,7 +256,7 @@ function notReached(title: string): HTMLElement {
     { class: "gone" },
     h("th", { scope: "row" }, title),
     h("td", { class: "amount" }, "–"),
-    h("td", {}, h("span", { class: "quiet" }, "not reached by the program as it is now")),
+    h("td", {}, h("span", { class: "quiet" }, "not used by the current program")),
   );
 }
 
@@ -265,6 +265,6 @@ export const pane: PaneKind = {
   title: "Selection",
   order: 30,
   group: "Why",
-  about: "what became of the selected expression: its lines in all stages, fusion, copies",
+  about: "the selected expression in all stages: its lines, fusion, copies",
   make: (desk) => new SelectionPane(desk),
 };

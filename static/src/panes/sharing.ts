@@ -43,7 +43,7 @@ export class Sharing {
     if (!this.graphs.length) {
       return replace(
         this.element,
-        h("p", { class: "empty" }, "No part of this program needs blocks of its own: there is nothing to share."),
+        h("p", { class: "empty" }, "This program needs no memory blocks, so there is nothing to share."),
       );
     }
     replace(this.element, this.fields.element, this.body);
@@ -120,8 +120,8 @@ export class Sharing {
         : h(
             "p",
             { class: "quiet" },
-            "Each circle is a block; a line joins two that are needed at once. " +
-              "Blocks with the same number are never needed at once, and share memory.",
+            "Each circle is a memory block; a line joins two that are live at once. " +
+              "Blocks with the same number are never live at once, and share memory.",
           ),
     );
   }

@@ -464,18 +464,18 @@ export class StagePane {
       const listing = this.model.info(this.stage)?.of !== undefined;
       note =
         listing && this.model.frozen
-          ? "This link does not keep it."
-          : (UNREACHED[phase] ?? (listing ? "It is being made." : note));
+          ? "This link does not store it."
+          : (UNREACHED[phase] ?? (listing ? "It is being computed." : note));
     } else if (state.lines === null) {
-      note = "It is being made.";
+      note = "It is being computed.";
     } else if (awaited) {
-      note = "Out of date: the program as it is now is being compiled.";
+      note = "Out of date: the current program is being compiled.";
     } else if (stale && phase === "failed") {
-      note = "Out of date: the program as it is now does not get here.";
+      note = "Out of date: the current program does not reach this stage.";
     } else if (stale && phase === "stopped") {
-      note = "Out of date: the program as it is now is not compiled yet.";
+      note = "Out of date: the current program is not compiled yet.";
     } else if (this.compare === PINNED && this.model.pinned && !this.shown.pieces) {
-      note = "A does not get here: there is nothing to compare with.";
+      note = "A does not reach this stage, so there is nothing to compare with.";
     } else if (this.shown.pieces) {
       const count = (kind: string) => this.shown.pieces!.filter((piece) => piece.kind === kind).length;
       if (!count("added") && !count("removed"))
@@ -540,7 +540,7 @@ export class StagePane {
     const all = (strong.length ? strong : weak).toSorted((a, b) => a - b);
     const starts = all.filter((line, k) => all[k - 1] !== line - 1);
     const title = this.model.info(this.stage)?.title ?? this.stage;
-    if (!starts.length) return announce(`${title} has nothing of it.`);
+    if (!starts.length) return announce(`${title} contains nothing of it.`);
     const { state } = this.view;
     const here = state.doc.lineAt(state.selection.main.head).number - 1;
     const next = by > 0 ? starts.findIndex((line) => line > here) : starts.findLastIndex((line) => line < here);

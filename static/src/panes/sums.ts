@@ -45,7 +45,7 @@ export class Sums {
       this.element,
       ...(answer.sums.length
         ? answer.sums.map((sum) => this.sum(sum))
-        : [h("p", { class: "empty" }, "No value of this program is of a sum type.")]),
+        : [h("p", { class: "empty" }, "This program has no values of a sum type.")]),
     );
   }
 
@@ -61,8 +61,8 @@ export class Sums {
       h(
         "p",
         { class: "quiet" },
-        "A constructor's tag and the slots in which it keeps its values; the others hold zeros. An array of " +
-          "such values is an array of tags and one for each slot.",
+        "A constructor's tag and the slots that store its values; other slots hold zeros. An array of " +
+          "such values is an array of tags and one array for each slot.",
         saved,
       ),
       h(

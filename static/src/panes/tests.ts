@@ -166,7 +166,7 @@ export class TestsPane extends AskingPane {
         "div",
         {},
         h("p", { class: "remark-text" }, h("strong", {}, name)),
-        outdated ? h("p", { class: "quiet" }, "Out of date: of an earlier text") : null,
+        outdated ? h("p", { class: "quiet" }, "Out of date: of an earlier version of the program") : null,
         tested ? this.told(tested, one) : null,
         h(
           "p",

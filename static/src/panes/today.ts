@@ -27,11 +27,7 @@ export class Today {
     );
     replace(
       element,
-      h(
-        "p",
-        { class: "empty" },
-        `This link keeps texts, remarks and results. ${this.what} by the compiler as it is today.`,
-      ),
+      h("p", { class: "empty" }, `This link stores texts, remarks and results. ${this.what} by today's compiler.`),
       button,
     );
     return false;

@@ -50,8 +50,8 @@ export class TuningPane extends AskingPane {
         "p",
         { class: "quiet" },
         this.forest.length
-          ? "There is a choice of versions: an amount of parallel work, against a threshold, decides which one runs."
-          : "The program has one version of its code: there is nothing to choose between.",
+          ? "The program has several versions. A threshold on the amount of parallel work selects one."
+          : "The program has only one version of its code.",
       ),
       this.fields,
       this.trees,

@@ -139,7 +139,7 @@ export function drawRequest(
           width: WIDTH / Math.max(found.length, 4) - 2,
           height: BOX - 2,
         },
-        s("title", {}, `${ghosts} would do, were the bytes that are used beside each other`),
+        s("title", {}, `${ghosts} would do if the used bytes were contiguous`),
       ),
     ),
   );

@@ -26,8 +26,8 @@ import { drawRequest, requestTable, strideOf } from "./warp_card";
 import type { PaneKind, Share } from "./pane";
 
 const MEANS =
-  "A GPU runs 32 threads in step, the lanes of a warp. What they ask for at once comes from memory in " +
-  "sectors of 32 bytes, whole ones: the fewer, the faster.";
+  "A GPU runs 32 threads in step, the lanes of a warp. Memory answers their requests in " +
+  "whole sectors of 32 bytes: the fewer, the faster.";
 
 export class WarpsPane extends AskingPane {
   readonly element = h("div", { class: "scroll warps" });
@@ -37,7 +37,7 @@ export class WarpsPane extends AskingPane {
   private readonly status = h("p", { class: "quiet", role: "status" });
   private readonly fields = new SymbolFields();
   private readonly run = h("button", { title: "On the server's processor, with every access seen" }, "Observe a run");
-  private readonly list = h("ol", { class: "remarks warp-list", "aria-label": "Accesses by what they waste" });
+  private readonly list = h("ol", { class: "remarks warp-list", "aria-label": "Accesses, most wasteful first" });
   private readonly fresh: Fresh;
   private readonly pictured: Pictured;
   /** True if the focus was on a switch, which the next answer takes away. */
@@ -58,7 +58,7 @@ export class WarpsPane extends AskingPane {
     private readonly proof: ShowProof,
     private readonly disable: (ids: string[]) => void,
   ) {
-    super(model, "What accesses cost is told");
+    super(model, "The cost of accesses is computed");
     this.fresh = new Fresh(model, this.place);
     this.pictured = new Pictured(link, this.body, "warps");
     this.element.append(this.fresh.element);
@@ -184,8 +184,8 @@ export class WarpsPane extends AskingPane {
       h(
         "p",
         { class: "quiet" },
-        "In which order the iterations of the innermost loop ask for cells, from the text alone: whether " +
-          "the C compiler makes vector code of it is not known here.",
+        "The order in which the iterations of the innermost loop access cells, from the C code alone. If " +
+          "the C compiler vectorises the loop is not known here.",
       ),
       fillSlowly(
         h("ol", { class: "remarks warp-list", "aria-label": "Accesses of C loops by the lines that they touch" }),
@@ -202,7 +202,7 @@ export class WarpsPane extends AskingPane {
     const told = [
       `Each iteration is ${elements(access.elements!)} of ${access.size} bytes further on.`,
       wasted(drawn),
-      "The lowest cell is taken for the first of a line.",
+      "This assumes that the lowest cell is the first of a line.",
     ];
     return [
       drawn,
@@ -241,7 +241,7 @@ export class WarpsPane extends AskingPane {
             "p",
             { class: "remark-meta" },
             `loop over ${access.index}, line ${access.line} of the C text `,
-            access.simd ? h("span", {}, "the text asks for vector code ") : null,
+            access.simd ? h("span", {}, "the code requests vectorisation ") : null,
             access.src[0]
               ? h("button", { class: "link", onclick: () => this.link.choose(where) }, placeName(access.src[0]))
               : null,
@@ -265,7 +265,7 @@ export class WarpsPane extends AskingPane {
         {},
         h(
           "ul",
-          { class: "remarks", "aria-label": "What was done about it" },
+          { class: "remarks", "aria-label": "What the compiler did about it" },
           ...remarks.map((remark) => remarkItem(remark, this.model, this.link, this.proof)),
         ),
         done.length && !this.model.frozen
@@ -286,7 +286,7 @@ export class WarpsPane extends AskingPane {
       ? h(
           "p",
           { class: "access-off" },
-          "Switched off, and so not tried here: ",
+          "Switched off, so not tried here: ",
           ...off.flatMap((id, k) => [k ? ", " : "", h("code", {}, id)]),
           ". ",
           this.model.frozen
@@ -296,7 +296,7 @@ export class WarpsPane extends AskingPane {
                 all.filter((id) => !isMending(id)),
               ),
         )
-      : h("p", { class: "quiet" }, "No remark of the compiler tells whether this can be mended.");
+      : h("p", { class: "quiet" }, "The compiler has no remark on how to avoid this.");
   }
 
   /** Has the program compiled with these switched off, and nothing else. */
@@ -421,7 +421,7 @@ function legend(access: WarpAccess, request: WarpRequest, drawn: Element): strin
         : "All lanes touch the same cell.";
   const banks = access.shared
     ? "Below: the 32 banks of shared memory, each with a word of 4 bytes for every pass." +
-      (drawn.querySelector(".later") ? " A bank gives one word at a time: dashed lines wait for a later pass." : "")
+      (drawn.querySelector(".later") ? " A bank delivers one word at a time: dashed lines wait for a later pass." : "")
     : "";
   return [apart, banks, wasted(drawn)].filter(Boolean).join(" ");
 }
@@ -430,7 +430,7 @@ function legend(access: WarpAccess, request: WarpRequest, drawn: Element): strin
 const wasted = (drawn: Element): string =>
   [
     drawn.querySelector(".sector .unused") ? "Hatched: fetched and not used." : "",
-    drawn.querySelector(".ghost") ? "Dashed: what would do, were the used bytes beside each other." : "",
+    drawn.querySelector(".ghost") ? "Dashed: enough if the used bytes were contiguous." : "",
   ]
     .filter(Boolean)
     .join(" ");

@@ -55,7 +55,7 @@ export class FreePair {
         "p",
         { class: "quiet" },
         "An LMAD is a set of cells: an offset, and for each dimension " +
-          "so many steps of a stride. Do two of them ever share a cell?",
+          "a number of steps of a stride. Do two of them ever share a cell?",
       ),
       field("Begin with", "", samples),
       field("Assumptions", "one per line, such as 0 <= i < n", this.assumptions),

@@ -18,16 +18,16 @@ const counted = (count: number): string => `${count} ${count === 1 ? "cell" : "c
 /** The answer: a sentence, and what stands behind it. */
 export function verdict(proved: Proved, [a, b]: Pair<string>): HTMLElement {
   const text = {
-    disjoint: `${sentence(a)} and ${b} never share a cell, whatever the values.`,
+    disjoint: `${sentence(a)} and ${b} never share a cell, for any values.`,
     overlap: `${sentence(a)} and ${b} share a cell.`,
-    unknown: `It is not decided whether ${a} and ${b} share a cell.`,
+    unknown: `The prover could not decide if ${a} and ${b} share a cell.`,
   }[proved.verdict];
   return h(
     "div",
     { class: `pair-verdict ${TONE[proved.verdict]}`, role: "status" },
     h("p", {}, h("span", { class: "pair-mark", "aria-hidden": "true" }, MARK[proved.verdict]), h("strong", {}, text)),
     proved.verdict === "disjoint" && proved.checked
-      ? h("p", { class: "quiet" }, "Proved, and accepted by an independent checker.")
+      ? h("p", { class: "quiet" }, "Proved, and confirmed by an independent checker.")
       : null,
     ...witness(proved),
     ...missing(proved),
@@ -53,7 +53,7 @@ function missing(proved: Proved): HTMLElement[] {
   if (proved.verdict !== "unknown") return [];
   if (!proved.missing) return [h("p", {}, ...quoted(proved.reason))];
   return [
-    h("p", {}, "It was not shown that ", ...quoted(inWords(proved.missing)), ", so nothing is rewritten."),
+    h("p", {}, "It is not proved that ", ...quoted(inWords(proved.missing)), ", so the compiler rewrites nothing."),
     h("p", { class: "missing" }, h("code", {}, inequality(proved.missing))),
   ];
 }
@@ -96,7 +96,7 @@ export function legend(lmads: Pair<Cells>, names: Pair<string>, found: CellsOfLm
               `(${pretty(size)} : ${pretty(stride)})`,
               exact
                 ? `${set.dims[k]?.[0]} steps of ${counted(set.dims[k]?.[1] ?? 0)}`
-                : "how many steps of how many cells",
+                : "number of steps and cells per step",
             ),
           ]),
         ),

@@ -100,7 +100,7 @@ export class AttemptList {
     );
     arrange(this.list, ...this.seen().map((attempt) => this.rows.get(attempt)!.row));
     this.said.textContent =
-      this.place && !here ? `Nothing at ${placeName(this.place)} is put into a larger array.` : "";
+      this.place && !here ? `Nothing at ${placeName(this.place)} is copied into a larger array.` : "";
     if (at) this.element.querySelector<HTMLElement>(`[data-key="${at}"]`)?.focus();
   }
 

@@ -160,7 +160,7 @@ export class PairView {
         ? h(
             "p",
             { class: "broken" },
-            "These values do not meet ",
+            "These values do not satisfy ",
             ...found.broken.slice(0, 3).flatMap((claim, k) => [k ? ", " : "", h("code", {}, inequality(claim))]),
             ": the answer says nothing about them.",
           )
@@ -193,9 +193,9 @@ export class PairView {
         : h(
             "p",
             { class: "quiet" },
-            "A square is a cell of ",
+            "Each square is a cell of ",
             question.block ? h("code", {}, question.block) : "the block",
-            "; at the left is a row's first cell, above is how far on.",
+            "; the row's first cell is at the left, the distance from it above.",
           ),
       legend(question.lmads, question.names, found),
       !partial.length || !exact

@@ -33,13 +33,13 @@ export const SAMPLES: readonly Pair[] = [
     b: "i + {(n : n)}",
   },
   {
-    name: "Far enough apart, but not by what is known",
+    name: "Far enough apart, but that is not assumed",
     assumptions: "n >= 1\nm >= 1\nm*m*m >= n*n",
     a: "{(n : 1)}",
     b: "m*m + {(n : 1)}",
   },
   {
-    name: "Two rows, and nothing that keeps them apart",
+    name: "Two rows without an assumption that separates them",
     assumptions: "0 <= i < n\n0 <= j < n\nm >= 1",
     a: "i*m + {(m : 1)}",
     b: "j*m + {(m : 1)}",

@@ -12,6 +12,6 @@ export function wayOut({ hint, way_out: change }: Attempt): HTMLElement | null {
     hint ? h("p", {}, ...quoted(hint)) : null,
     change ? h("p", {}, ...quoted(change.says)) : null,
     change ? h("pre", {}, h("code", {}, change.text.trim())) : null,
-    change ? h("p", { class: "quiet" }, `It goes in front of line ${change.line}. This has been tried.`) : null,
+    change ? h("p", { class: "quiet" }, `Insert it before line ${change.line}. The compiler has tried this.`) : null,
   );
 }

@@ -24,13 +24,15 @@ export function table(text: string, { prim, dims }: Leaf, name: string): string 
     const width = cells[0]?.length ?? 0;
     const odd = cells.findIndex((row) => row.length !== width);
     if (odd >= 0)
-      throw new Error(`Row ${odd + 1} of ${name} has ${cells[odd]!.length} cells, and those before it have ${width}.`);
+      throw new Error(
+        `Row ${odd + 1} of ${name} has ${cells[odd]!.length} cells, but the rows before it have ${width}.`,
+      );
     return `[${cells.map((row) => `[${row.join(", ")}]`).join(", ")}]`;
   }
   if (dims.length !== 1 || (cells.length > 1 && cells.some((row) => row.length > 1))) {
     throw new Error(
       `${name} has ${cells.length} rows of ${cells[0]?.length ?? 0} numbers, ` +
-        `and the parameter takes an array of ${dims.length} dimensions.`,
+        `but the parameter takes an array of ${dims.length} dimensions.`,
     );
   }
   return `[${cells.flat().join(", ")}]`;

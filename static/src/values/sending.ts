@@ -68,7 +68,7 @@ export class Sending {
     this.problem = "";
     let [longest, failures] = [1 << 20, 0];
     while (!this.isThere) {
-      if (this.stopping.signal.aborted) throw new Error(`${this.name} was taken out.`);
+      if (this.stopping.signal.aborted) throw new Error(`${this.name} was removed.`);
       const piece = this.data.slice(this.have, this.have + longest);
       const answer = this.id
         ? await client.sendPiece(this.id, this.have, piece)

@@ -35,7 +35,7 @@ export function sourcesOf({ output, results = [], kept }: Results): (Source | nu
       ...found,
       part: async (cuts) => {
         const [values] = fromBinary(await client.resultPart(kept, k, cuts));
-        if (!values) throw new Error("The server has sent nothing.");
+        if (!values) throw new Error("The server sent no data.");
         return values;
       },
     };

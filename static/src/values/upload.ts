@@ -37,9 +37,9 @@ export async function readFile(file: File, leaf: Leaf | null): Promise<string | 
   const [most, mega] = [longest("input", 5_000_000), longest("upload", 256)];
   const large = file.size > 1024 * 1024 * mega + MOST_HEAD;
   if (large && file.size > 2 * most)
-    throw new Error(`${file.name} has ${bytes(file.size)}; at most ${mega} MB are taken.`);
+    throw new Error(`${file.name} has ${bytes(file.size)}; at most ${mega} MB are accepted.`);
   const read = await contentOf(file, leaf).catch((error: unknown) => {
-    throw error instanceof RangeError ? new Error(`${file.name} ends before its end, or is damaged.`) : error;
+    throw error instanceof RangeError ? new Error(`${file.name} is truncated or damaged.`) : error;
   });
   if (typeof read !== "string") {
     const text = read.size <= FEW || !mega ? toText(read, true) : null;
@@ -51,7 +51,7 @@ export async function readFile(file: File, leaf: Leaf | null): Promise<string | 
 
 function inText(file: File, text: string, most: number): string {
   if (text.length > most)
-    throw new Error(`${file.name} is ${bytes(text.length)} as text; at most ${bytes(most)} are taken.`);
+    throw new Error(`${file.name} is ${bytes(text.length)} as text; at most ${bytes(most)} are accepted.`);
   return text;
 }
 
@@ -70,15 +70,15 @@ async function contentOf(file: File, leaf: Leaf | null): Promise<string | Values
   const most = longest("input", 5_000_000);
   // Text is nearly as long as what it is made of, or longer: such a file need not be read.
   if (file.size > 2 * most)
-    throw new Error(`${file.name} has ${bytes(file.size)}; at most ${bytes(most)} of text are taken.`);
+    throw new Error(`${file.name} has ${bytes(file.size)}; at most ${bytes(most)} of text are accepted.`);
   const text = valuesIn(data)?.trim();
   if (text === undefined)
-    throw new Error(`${file.name} is no text, no .npy file, no picture and not in Futhark's binary format.`);
+    throw new Error(`${file.name} is not text, an .npy file, a picture or in Futhark's binary format.`);
   return /\.(csv|tsv)$/i.test(file.name) ? table(text, wanted(leaf), file.name) : text;
 }
 
 function wanted(leaf: Leaf | null): Leaf {
-  if (!leaf) throw new Error("A parameter of this type takes no file of this kind: write its value as text.");
+  if (!leaf) throw new Error("This parameter cannot be read from this type of file: write its value as text.");
   return leaf;
 }
 
@@ -87,7 +87,7 @@ function fitting(values: Values, leaf: Leaf | null): Values {
   if (values.prim !== prim || values.shape.length !== dims.length) {
     const shown = (rank: number, of: string) => `${"[]".repeat(rank)}${of}`;
     throw new Error(
-      `The file holds ${shown(values.shape.length, values.prim)}, and the parameter takes ${shown(dims.length, prim)}.`,
+      `The file holds ${shown(values.shape.length, values.prim)}, but the parameter takes ${shown(dims.length, prim)}.`,
     );
   }
   return values;
@@ -120,11 +120,11 @@ function npy(data: ArrayBuffer): Values {
 async function picture(file: File, leaf: Leaf | null): Promise<Values> {
   const { prim, dims } = wanted(leaf);
   const image = await createImageBitmap(file).catch(() => {
-    throw new Error(`${file.name} is no picture that this browser reads.`);
+    throw new Error(`${file.name} is not a picture that this browser can read.`);
   });
   const { width, height } = image;
   if (width * height > MOST_PIXELS)
-    throw new Error(`${file.name} has ${width} by ${height} pixels; at most ${MOST_PIXELS} are taken.`);
+    throw new Error(`${file.name} has ${width} by ${height} pixels; at most ${MOST_PIXELS} are accepted.`);
   const context = new OffscreenCanvas(width, height).getContext("2d")!;
   context.drawImage(image, 0, 0);
   const { data } = context.getImageData(0, 0, width, height);
