@@ -115,8 +115,8 @@ def test_of_a_kernel_without_end_there_is_what_was_seen() -> None:
     assert answer["faults"] == [], "who stops looking accuses nobody"
     assert all("agrees" not in one for one in answer["accesses"]), "it has not come to its end"
     assert re.fullmatch(
-        r"The run was stopped after 0\.5 s in line \d+, `.*(while \(|xs_mem).*`; everything up to "
-        r"then is counted: try smaller sizes, or a longer deadline\.",
+        r"The run was stopped after 0\.5 s in line \d+, `.*(while \(|xs_mem).*`, and everything "
+        r"before is counted: try smaller sizes, or a longer deadline\.",
         answer["because"],
     )
     assert any(one["seen"]["requests"] for one in answer["accesses"] if "seen" in one)

@@ -48,9 +48,9 @@ def test_results_are_numpy_values_of_the_types_of_the_program() -> None:
 @pytest.mark.parametrize(
     ("source", "args", "says"),
     [
-        (ADD, ([1], 1 << 31), "`y` is of type i32"),
-        (ADD, ([1.5], 1), "`xs` is of type i32"),
-        (ADD, ([True], 1), "`xs` is of type i32"),
+        (ADD, ([1], 1 << 31), "`y` has type i32"),
+        (ADD, ([1.5], 1), "`xs` has type i32"),
+        (ADD, ([True], 1), "`xs` has type i32"),
         (ADD, ([[1]], 1), "`xs`"),
         (ADD, ([[1], [2, 3]], 1), "`xs` has no value"),
         (ADD, (np.array([1]), 1), "`xs` should be"),

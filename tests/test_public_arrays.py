@@ -161,7 +161,7 @@ def test_arrays_on_a_device_choose_the_target(program: CompiledProgram) -> None:
         program.rows(turned, target="c")
     with pytest.raises(public.Error, match="takes 2 values, not 1"):
         program.plus(there(program, np.arange(3, dtype=np.int32)))
-    with pytest.raises(public.Error, match="`k` is of type i32"):
+    with pytest.raises(public.Error, match="`k` has type i32"):
         program.plus(there(program, np.arange(3, dtype=np.int32)), 1.5)
 
 

@@ -105,4 +105,4 @@ def tuning_of(args: argparse.Namespace) -> str | None:
 def at_least(number: float | None, option: str, least: float) -> None:
     """Raise UsageError for a number that is smaller than `least`, or NaN."""
     if number is not None and not number >= least:
-        raise UsageError(f"`{option}` is a number, {least:g} or more.")
+        raise UsageError(f"`{option}` must be a number, {least:g} or more.")

@@ -156,7 +156,7 @@ def _unended(seen: Observation, seconds: float, text: Text) -> str:
         return ""
     for late in (one for one in seen.problems if one.says == LATE):
         where = f" in line {late.line}, `{text[late.line - 1].text.strip()}`," if late.line else ""
-        until = f"The run was stopped after {seconds:g} s{where}; everything up to then is counted"
+        until = f"The run was stopped after {seconds:g} s{where} and everything before is counted"
         return f"{until}: try smaller sizes, or a longer deadline."
     return "A problem ended the run."
 

@@ -13,7 +13,7 @@ type Action = (pane: Pane) => void;
 
 /** A pane, or the place for it. */
 class Slot {
-  readonly place = h("div", {}, h("p", { class: "empty" }, "It is on its way."));
+  readonly place = h("div", {}, h("p", { class: "empty" }, "This pane is loading."));
   /** Actions for the pane when it is there: the last of each name. */
   private readonly later = new Map<string, Action>();
   /** The drawing that it shall have. */

@@ -99,7 +99,7 @@ async function draw({ example, known, source, stages }: First): Promise<void> {
     const own =
       id === "memory"
         ? { content: memory.element, show: (visible: boolean) => memory.show(visible) }
-        : { content: h("p", { class: "empty" }, "It is on its way.") };
+        : { content: h("p", { class: "empty" }, "This pane is loading.") };
     dock.add({ id, title, group, ...own });
   }
   const row = fileRow(dock.grip(SOURCE));

@@ -136,7 +136,7 @@ def test_who_was_here_before_gets_what_they_left(early: Page, address: str) -> N
 def test_a_tab_that_is_opened_early_stays_open(early: Page, address: str) -> None:
     held = visit(early, address)
     details(early, "Proof")
-    expect(early.locator("#panel-proof")).to_contain_text("on its way")
+    expect(early.locator("#panel-proof")).to_contain_text("is loading")
     for route in held:
         route.continue_()
     expect(early.locator(".attempts li").first).to_be_visible()

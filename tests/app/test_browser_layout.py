@@ -78,7 +78,7 @@ def test_while_the_script_comes_the_page_says_so_and_what_it_asks_for_comes_too(
         coming: list[Route] = []
         page.route("**/dist/main.js*", lambda route: coming.append(route))
         page.goto(site, wait_until="commit")
-        expect(page.locator(".arriving")).to_contain_text("The page is on its way.")
+        expect(page.locator(".arriving")).to_contain_text("The page is loading.")
         page.wait_for_function(
             "() => performance.getEntriesByName(`${location.origin}/api/examples`).length"
         )

@@ -93,7 +93,7 @@ def test_what_reads_outside_of_an_array_is_said_or_noticed() -> None:
         }
     )
     assert not found["ok"]
-    assert "accesses outside a block" in found["error"]["message"]
+    assert "outside of a block" in found["error"]["message"]
 
 
 def test_lines_keep_their_places_where_names_do() -> None:

@@ -86,12 +86,12 @@ def test_an_operation_is_one_of_the_names(operation: Any) -> None:
 @pytest.mark.parametrize(
     ("path", "says"),
     [
-        ("a\0b", "no path"),
+        ("a\0b", "not a path"),
         ("\udc80", "surrogate"),
         ("x" * 5000, "too long"),
         ("nowhere.fut", "No such file"),
-        ("/", "no file"),
-        ("/dev/zero", "no file"),
+        ("/", "not a file"),
+        ("/dev/zero", "not a file"),
         (7, "must be a string"),
     ],
 )
@@ -181,7 +181,7 @@ def test_fields_have_types_and_bounds(fields: dict[str, Any]) -> None:
         (b'{"op": "check", "id": 1e999}', "1e999 is no number"),
         (b'{"op": "check", "id": ' + b"9" * 5000 + b"}", "digits"),
         (b'{"op": "check", "id": []}', "`id` must be a string or a number"),
-        (b'{"op": "check", "id": ' + b"[" * 90_000 + b"]" * 90_000 + b"}", "`id` is text"),
+        (b'{"op": "check", "id": ' + b"[" * 90_000 + b"]" * 90_000 + b"}", "`id` must be"),
         (b"[" * 400_000, "nests too deeply"),
     ],
 )

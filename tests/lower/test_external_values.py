@@ -128,7 +128,7 @@ def test_what_a_variant_leaves_unused_has_the_sizes_of_the_other_arguments() -> 
         ("(x: r)", "{a = 1}", "The field `b` is missing", "1:7"),
         ("(x: r)", "{a = 1", "Expected `}`, found the end of the input", "1:7"),
         ("(x: [](i32, bool))", "[(1, true), (2)]", "Expected `,`, found `)`", "1:15"),
-        ("(x: [](i32, bool))", "[]", "write `empty([0](i32, bool))`", "1:1"),
+        ("(x: [](i32, bool))", "[]", "`empty([0](i32, bool))`", "1:1"),
         ("(x: [](i32, bool))", "empty([0](i32, i32))", "Expected `bool`, found `i32`", "1:16"),
         ("(x: [](i32, bool))", "empty([2](i32, bool))", "needs a size of 0", "1:1"),
         ("(x: [](i32, bool))", "empty([0][0](i32, bool))", "Expected 1 size", "1:7"),
