@@ -81,7 +81,7 @@ entry main [n] [m] (xss: *[n][m]i32) (k: i64): *[n][m]i32 =
 
 def test_sectors_are_those_of_a_whole_warp() -> None:
     fetched = next(one for one in asked(COLUMNS)["costs"] if one["kind"] == "fetched")
-    assert fetched["says"] == "on a GPU a warp fetches 32 sectors where 4 would suffice"
+    assert fetched["says"] == "on a GPU a warp fetches 32 sectors where 4 would do"
     assert fetched["short"] == "32 sectors for 4"
     accesses = worker.answer({"op": "accesses", "source": COLUMNS, "sizes": {"n": 100}})["accesses"]
     wasted = [
