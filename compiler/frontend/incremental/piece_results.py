@@ -298,17 +298,24 @@ class InPieces:
                 st.makers[name] = replace(maker, span=moved(maker.span))
         module = moved_module(known.module)
         is_exported = known.module is known.exported
-        return replace(
-            known,
-            place=_moved(place, by),
-            own={name: moved(span) for name, span in known.own.items()},
-            types={name: moved(span) for name, span in known.types.items()},
-            warned=tuple(
-                [replace(one, span=moved(one.span)) for one in kind] for kind in known.warned
-            ),
-            module=module,
-            exported=module if is_exported else moved_module(known.exported),
-            can_move=True,
+        return FoundInPiece(  # faster than `replace`, for each piece that an edit moves
+            _moved(place, by),
+            known.on,
+            module,
+            module if is_exported else moved_module(known.exported),
+            {name: moved(span) for name, span in known.own.items()},
+            {name: moved(span) for name, span in known.types.items()},
+            known.wrong_types,
+            known.entries,
+            tuple([replace(one, span=moved(one.span)) for one in kind] for kind in known.warned),
+            known.names,
+            known.claims,
+            known.gave,
+            True,
+            known.shows,
+            known.mentions,
+            known.key,
+            known.inside,
         )
 
     def _anew(self, piece: Piece, line: int, known: FoundInPiece | None) -> FoundInPiece | None:
