@@ -77,13 +77,13 @@ class _Fusing:
 
     def stms(self, stms: imp.Stms) -> imp.Stms:
         """Rewrite a list; a product used by one sum alone moves there."""
-        some = any(isinstance(stm, imp.Define) and _is_product(stm.value) for stm in stms)
+        some = [stm for stm in stms if type(stm) is imp.Define and _is_product(stm.value)]
         counts = count_names(stms) if some else _NO_NAMES
         outside, self.products = self.products, dict(self.products)
         out: list[tuple[imp.Stm, bool]] = []
         for stm in stms:
             made = map_bodies(self.rewritten(stm), self.stms)
-            moves = self.may_move(made, counts)
+            moves = bool(some) and self.may_move(made, counts)
             if moves and isinstance(made, imp.Define) and isinstance(made.value, Bin):
                 self.products[made.name] = made.value
                 self.taken.discard(made.name)
