@@ -11,6 +11,6 @@
 -- input { 2i64 [5i32, 6i32, 7i32, 8i32] }
 -- output { [5i32, 7i32, 8i32, 8i32] }
 
-entry main (n: i64) (cells: *[n * n]i32): *[n * n]i32 =
+entry main (n: i64) (cells: *[n * n]i32) : *[n * n]i32 =
   let new = map (\i -> cells[(n - 1) * (i + 1)] + 1) (iota n)
   in cells with [n - 1 : n * n - 1 : n - 1] = new

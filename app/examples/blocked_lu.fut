@@ -12,28 +12,28 @@
 -- input { 2i64 [[2f64, 1f64, 1f64, 0f64], [4f64, 3f64, 3f64, 1f64], [8f64, 7f64, 9f64, 5f64], [6f64, 7f64, 9f64, 8f64]] }
 -- output { [[2f64, 1f64, 1f64, 0f64], [2f64, 1f64, 1f64, 1f64], [4f64, 3f64, 2f64, 2f64], [3f64, 4f64, 1f64, 2f64]] }
 
-def on_diagonal [b] (block: [b][b]f64): *[b][b]f64 =
+def on_diagonal [b] (block: [b][b]f64) : *[b][b]f64 =
   loop lu = copy block for i < b do
     loop lu for j < b do
       let left = loop x = lu[i, j] for k < i64.min i j do x - lu[i, k] * lu[k, j]
       in lu with [i, j] = if j < i then left / lu[j, j] else left
 
-def right_of [b] (lu: [b][b]f64) (block: [b][b]f64): *[b][b]f64 =
+def right_of [b] (lu: [b][b]f64) (block: [b][b]f64) : *[b][b]f64 =
   loop new = copy block for i < b do
     loop new for j < b do
       new with [i, j] = loop x = new[i, j] for k < i do x - lu[i, k] * new[k, j]
 
-def below [b] (lu: [b][b]f64) (block: [b][b]f64): *[b][b]f64 =
+def below [b] (lu: [b][b]f64) (block: [b][b]f64) : *[b][b]f64 =
   loop new = copy block for i < b do
     loop new for j < b do
       let left = loop x = new[i, j] for k < j do x - new[i, k] * lu[k, j]
       in new with [i, j] = left / lu[j, j]
 
-def inside [b] (left: [b][b]f64) (above: [b][b]f64) (block: [b][b]f64): [b][b]f64 =
+def inside [b] (left: [b][b]f64) (above: [b][b]f64) (block: [b][b]f64) : [b][b]f64 =
   let element i j = loop x = block[i, j] for k < b do x - left[i, k] * above[k, j]
   in tabulate_2d b b element
 
-entry main [n] (b: i64) (matrix: *[n][n]f64): *[n][n]f64 =
+entry main [n] (b: i64) (matrix: *[n][n]f64) : *[n][n]f64 =
   let q = n / b
   let cells = flatten (assert (n == q * b) matrix)
   let cells =

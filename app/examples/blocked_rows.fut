@@ -12,13 +12,13 @@
 -- auto output
 
 -- | Each block becomes the running sums of its reverse, plus the last cell of the block before it.
-def update [n] (size: i64) (row: *[n]i32): *[n]i32 =
+def update [n] (size: i64) (row: *[n]i32) : *[n]i32 =
   loop row for b < n / size do
     let carry = if b == 0 then 0 else row[b * size - 1]
-    let block = row[b * size:(b + 1) * size]
+    let block = row[b * size : (b + 1) * size]
     let sums = scan (+) 0 (reverse block)
-    let row[b * size:(b + 1) * size] = map (\s -> s - sums[0] + block[0] + carry) (reverse sums)
+    let row[b * size : (b + 1) * size] = map (\s -> s - sums[0] + block[0] + carry) (reverse sums)
     in row
 
-entry main [m] [n] (size: i64) (rows: [m][n]i32): [m][n]i32 =
+entry main [m] [n] (size: i64) (rows: [m][n]i32) : [m][n]i32 =
   map (\row -> update size (copy row)) rows

@@ -12,5 +12,5 @@
 -- random input { [100000]i32 [50000]i32 }
 -- auto output
 
-entry main [n] [m] (xs: [n]i32) (ys: [m]i32): []i32 =
+entry main [n] [m] (xs: [n]i32) (ys: [m]i32) : []i32 =
   map (+ 1) xs ++ map (* 2) ys ++ map (\x -> x * x) xs

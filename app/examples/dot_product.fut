@@ -12,6 +12,6 @@
 -- random input { [1000000]f32 [1000000]f32 }
 -- auto output
 
-entry main [n] (xs: [n]f32) (ys: [n]f32): f32 =
+entry main [n] (xs: [n]f32) (ys: [n]f32) : f32 =
   let products = map2 (*) xs ys
   in reduce (+) 0 products

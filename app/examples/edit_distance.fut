@@ -14,7 +14,7 @@
 -- auto output
 
 -- Diagonal d holds the cells (i, d - i); a cell outside the table is larger than any distance.
-entry main [n] [m] (a: [n]u8) (b: [m]u8): i32 =
+entry main [n] [m] (a: [n]u8) (b: [m]u8) : i32 =
   let far = i32.i64 (n + m + 1)
   let at d i (older: [n + 1]i32) (newer: [n + 1]i32) =
     let j = d - i

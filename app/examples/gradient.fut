@@ -11,9 +11,9 @@
 -- output { [4.0, 6.0] }
 -- random input { [10]f64 [500][10]f64 [500]f64 }
 
-def dot [m] (xs: [m]f64) (ys: [m]f64): f64 = f64.sum (map2 (*) xs ys)
+def dot [m] (xs: [m]f64) (ys: [m]f64) : f64 = f64.sum (map2 (*) xs ys)
 
-entry main [n] [m] (coefficients: [m]f64) (points: [n][m]f64) (values: [n]f64): [m]f64 =
+entry main [n] [m] (coefficients: [m]f64) (points: [n][m]f64) (values: [n]f64) : [m]f64 =
   let error coefficients =
     let found = map (dot coefficients) points
     in f64.sum (map2 (\f v -> (f - v) ** 2) found values)

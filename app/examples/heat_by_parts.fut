@@ -11,7 +11,7 @@
 -- random input { [200][300]f32 }
 -- auto output
 
-entry main [n] [m] (t: [n][m]f32): [][]f32 =
+entry main [n] [m] (t: [n][m]f32) : [][]f32 =
   let cell i j =
     let up = t[i64.max 0 (i - 1), j]
     let down = t[i64.min (n - 1) (i + 1), j]

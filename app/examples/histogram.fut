@@ -13,7 +13,7 @@
 -- auto output
 
 -- | How many values fall into each bin, and the largest of them.
-entry main [n] (bins: i64) (xs: [n]i32): ([bins]i32, [bins]i32) =
+entry main [n] (bins: i64) (xs: [n]i32) : ([bins]i32, [bins]i32) =
   let bin x = i64.i32 x % bins
   let counts = reduce_by_index (replicate bins 0) (+) 0 (map bin xs) (replicate n 1)
   let largest = reduce_by_index (replicate bins i32.lowest) i32.max i32.lowest (map bin xs) xs

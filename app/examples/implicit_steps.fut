@@ -13,7 +13,7 @@
 -- auto output
 
 -- | x with (1 + 2r) x[j] - r x[j-1] - r x[j+1] = y[j]; what lies outside is as at the border.
-def solve [m] (r: f64) (y: [m]f64): [m]f64 =
+def solve [m] (r: f64) (y: [m]f64) : [m]f64 =
   let diagonal j = 1 + (if j == 0 then 0 else r) + (if j == m - 1 then 0 else r)
   let (factor, right) =
     loop (factor, right) = (replicate m 0, replicate m 0) for j < m do
@@ -24,5 +24,5 @@ def solve [m] (r: f64) (y: [m]f64): [m]f64 =
        let j = m - 2 - k
        in x with [j] = x[j] + factor[j] * x[j + 1]
 
-entry main [n] [m] (state: [n][m]f64) (r: f64) (steps: i32): [n][m]f64 =
+entry main [n] [m] (state: [n][m]f64) (r: f64) (steps: i32) : [n][m]f64 =
   loop state for _step < steps do map (solve r) state

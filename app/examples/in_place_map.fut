@@ -11,4 +11,4 @@
 -- random input { [100000]i32 }
 -- auto output
 
-entry main [n] (xs: *[n]i32): *[n]i32 = map (+ 2) xs
+entry main [n] (xs: *[n]i32) : *[n]i32 = map (+ 2) xs

@@ -13,24 +13,24 @@
 -- random input { [64][64][9]f32 5i32 }
 -- auto output
 
-def along: [9]i64 = [0, 1, 0, -1, 0, 1, -1, -1, 1]
-def down: [9]i64 = [0, 0, 1, 0, -1, 1, 1, -1, -1]
-def weight: [9]f32 = [4/9, 1/9, 1/9, 1/9, 1/9, 1/36, 1/36, 1/36, 1/36]
+def along : [9]i64 = [0, 1, 0, -1, 0, 1, -1, -1, 1]
+def down : [9]i64 = [0, 0, 1, 0, -1, 1, 1, -1, -1]
+def weight : [9]f32 = [4 / 9, 1 / 9, 1 / 9, 1 / 9, 1 / 9, 1 / 36, 1 / 36, 1 / 36, 1 / 36]
 
 -- | The streams move towards what they would be in balance.
-def collide (f: [9]f32): [9]f32 =
+def collide (f: [9]f32) : [9]f32 =
   let density = f32.sum f
   let u = f32.sum (map2 (\f d -> f * f32.i64 d) f along) / density
   let v = f32.sum (map2 (\f d -> f * f32.i64 d) f down) / density
   let slow = 1.5 * (u * u + v * v)
   in map4 (\f w x y ->
-       let s = 3 * (f32.i64 x * u + f32.i64 y * v)
-       in f + 0.8 * (w * density * (1 + s + s * s / 2 - slow) - f)) f weight along down
+             let s = 3 * (f32.i64 x * u + f32.i64 y * v)
+             in f + 0.8 * (w * density * (1 + s + s * s / 2 - slow) - f)) f weight along down
 
 -- | What leaves on one side comes back on the other.
-def arriving [n] [m] (state: [n][m][9]f32) (i: i64) (j: i64): [9]f32 =
+def arriving [n] [m] (state: [n][m][9]f32) (i: i64) (j: i64) : [9]f32 =
   tabulate 9 (\k -> state[(i - down[k]) % n, (j - along[k]) % m, k])
 
-entry main [n] [m] (state: [n][m][9]f32) (steps: i32): [n][m][9]f32 =
+entry main [n] [m] (state: [n][m][9]f32) (steps: i32) : [n][m][9]f32 =
   loop state for _step < steps do
     tabulate_2d n m (\i j -> collide (arriving state i j))

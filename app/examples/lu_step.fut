@@ -11,7 +11,7 @@
 -- input { 2i64 [[1f64, 0f64, 2f64], [0f64, 1f64, 3f64], [4f64, 5f64, 30f64]] }
 -- output { [[1f64, 0f64, 2f64], [0f64, 1f64, 3f64], [4f64, 5f64, 7f64]] }
 
-entry main [n] (b: i64) (matrix: *[n][n]f64): *[n][n]f64 =
+entry main [n] (b: i64) (matrix: *[n][n]f64) : *[n][n]f64 =
   let rest = n - b
   let product i j = f64.sum (map (\k -> matrix[b + i, k] * matrix[k, b + j]) (iota b))
   let new = tabulate_2d rest rest (\i j -> matrix[b + i, b + j] - product i j)

@@ -11,7 +11,7 @@
 -- input { [[1i64, 2i64, 3i64], [4i64, 5i64, 6i64]] 3i64 }
 -- output { [[1i64, 5i64, 15i64], [7i64, 26i64, 64i64]] }
 
-entry main [m] [n] (rows: [m][n]i64) (steps: i64): [m][n]i64 =
+entry main [m] [n] (rows: [m][n]i64) (steps: i64) : [m][n]i64 =
   map2 (\row i ->
           loop row = row for _step < steps do
             scan (+) 0 (map (+ i) row))

@@ -12,5 +12,5 @@
 -- random input { [200][300]f32 [300][100]f32 }
 -- auto output
 
-entry main [n] [m] [k] (a: [n][m]f32) (b: [m][k]f32): [n][k]f32 =
+entry main [n] [m] [k] (a: [n][m]f32) (b: [m][k]f32) : [n][k]f32 =
   map (\row -> map (\col -> reduce (+) 0 (map2 (*) row col)) (transpose b)) a

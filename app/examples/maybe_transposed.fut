@@ -13,6 +13,6 @@
 -- random input { false [500][500]i32 }
 -- auto output
 
-entry main [n] (c: bool) (a: [n][n]i32): [n][n]i32 =
+entry main [n] (c: bool) (a: [n][n]i32) : [n][n]i32 =
   let b = if c then a else transpose a
   in map (map (\x -> x * x)) b

@@ -14,10 +14,10 @@
 -- | A measurement and how much it counts.
 type sample = (f64, f64)
 
-def weighted_sum [n] (f: f64 -> f64) (samples: [n]sample): f64 =
+def weighted_sum [n] (f: f64 -> f64) (samples: [n]sample) : f64 =
   reduce (+) 0 (map (\(x, w) -> w * f x) samples)
 
-entry main [n] (xs: [n]f64) (weights: [n]f64): (f64, f64) =
+entry main [n] (xs: [n]f64) (weights: [n]f64) : (f64, f64) =
   let samples = zip xs weights
   let total = weighted_sum (const 1) samples
   let mean = weighted_sum id samples / total

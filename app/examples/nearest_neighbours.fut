@@ -9,7 +9,7 @@
 -- input { 2i64 [[0f32, 0f32], [5f32, 5f32], [1f32, 2f32], [9f32, 1f32]] [1f32, 1f32] }
 -- output { [[0f32, 1f32], [-1f32, -1f32]] }
 
-entry main [n] [d] (k: i64) (points: [n][d]f32) (from: [d]f32): [k][d]f32 =
+entry main [n] [d] (k: i64) (points: [n][d]f32) (from: [d]f32) : [k][d]f32 =
   let far = map (\p -> f32.sum (map2 (\a b -> (a - b) * (a - b)) p from)) points
   let nearer (a: f32, i: i64) (b: f32, j: i64) =
     if a < b || (a == b && i <= j) then (a, i) else (b, j)

@@ -12,7 +12,7 @@
 -- auto output
 
 -- | Points 1 to n of a walk, n = 2^levels: its end, and again and again the middles between.
-def walk [n] (levels: i64) (normal: [n]f64): [n]f64 =
+def walk [n] (levels: i64) (normal: [n]f64) : [n]f64 =
   let start = replicate n 0 with [n - 1] = normal[0]
   in loop path = start for level < levels do
        let gap = n >> level
@@ -24,9 +24,9 @@ def walk [n] (levels: i64) (normal: [n]f64): [n]f64 =
                  (left + right) / 2 + spread * normal[(1 << level) + k]
 
 -- | What a path is worth that may be sold at its best moment for more than 1.
-def gain [n] (path: [n]f64): f64 =
+def gain [n] (path: [n]f64) : f64 =
   f64.max 0 (f64.maximum (map (\w -> f64.exp (0.2 * w - 0.02)) path) - 1)
 
-entry main [paths] [n] (levels: i64) (normals: [paths][n]f64): ([paths][n]f64, f64) =
+entry main [paths] [n] (levels: i64) (normals: [paths][n]f64) : ([paths][n]f64, f64) =
   let walks = map (walk levels) normals
   in (walks, f64.sum (map gain walks) / f64.i64 paths)

@@ -13,12 +13,12 @@
 -- random input { [1000000]i32 }
 -- auto output
 
-def keep [n] 'a (p: a -> bool) (blank: a) (xs: [n]a): []a =
+def keep [n] 'a (p: a -> bool) (blank: a) (xs: [n]a) : []a =
   let flags = map (\x -> i64.bool (p x)) xs
   let places = scan (+) 0 flags
   let kept = if n == 0 then 0 else places[n - 1]
   let target flag place = if flag == 1 then place - 1 else -1
   in scatter (replicate kept blank) (map2 target flags places) xs
 
-entry main [n] (xs: [n]i32): []i32 =
+entry main [n] (xs: [n]i32) : []i32 =
   keep (> 0) 0 xs

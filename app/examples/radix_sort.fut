@@ -14,7 +14,7 @@
 -- auto output
 
 -- | Zeros before ones in bit `b`, otherwise in the order in which they were.
-def step [n] (xs: [n]u32) (b: i32): [n]u32 =
+def step [n] (xs: [n]u32) (b: i32) : [n]u32 =
   let ones = map (\x -> i64.i32 (u32.get_bit b x)) xs
   let zeros = map (1 -) ones
   let before_zeros = scan (+) 0 zeros
@@ -23,5 +23,5 @@ def step [n] (xs: [n]u32) (b: i32): [n]u32 =
   let target z nz no = if z == 1 then nz - 1 else all_zeros + no - 1
   in scatter (replicate n 0) (map3 target zeros before_zeros before_ones) xs
 
-entry main [n] (xs: [n]u32): [n]u32 =
+entry main [n] (xs: [n]u32) : [n]u32 =
   loop xs for b < u32.num_bits do step xs b

@@ -14,7 +14,7 @@
 -- auto output
 
 -- | One step; what lies outside counts as the cell at the border.
-def step [n] [m] (grid: [n][m]f32): [n][m]f32 =
+def step [n] [m] (grid: [n][m]f32) : [n][m]f32 =
   tabulate_2d n m (\i j ->
     let north = grid[i64.max (i - 1) 0, j]
     let south = grid[i64.min (i + 1) (n - 1), j]
@@ -22,5 +22,5 @@ def step [n] [m] (grid: [n][m]f32): [n][m]f32 =
     let east = grid[i, i64.min (j + 1) (m - 1)]
     in (north + south + west + east) / 4)
 
-entry main [n] [m] (grid: [n][m]f32) (steps: i32): [n][m]f32 =
+entry main [n] [m] (grid: [n][m]f32) (steps: i32) : [n][m]f32 =
   loop grid for _step < steps do step grid

@@ -13,7 +13,7 @@
 -- input { [7i32, 7i32] [8i32, 9i32] }
 -- output { 2i32 }
 
-entry main [n] (first: [n]i32) (second: [n]i32): i32 =
+entry main [n] (first: [n]i32) (second: [n]i32) : i32 =
   let w = n + 1
   -- Cell r*w + c is the distance of r elements of the first from c of the second.
   let border k = if k < w then k else if k % w == 0 then k / w else 0

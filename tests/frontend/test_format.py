@@ -23,6 +23,7 @@ ROOT = Path(__file__).parent.parent.parent
 OURS = sorted(
     path for folder in ("app", "compiler", "tests") for path in (ROOT / folder).rglob("*.fut")
 )
+EXAMPLES = sorted((ROOT / "app" / "examples").glob("*.fut"))
 SUITE = Path(os.environ.get("FUTHARK_SUITE", ""))
 
 
@@ -60,6 +61,38 @@ def test_our_own_programs_stay_what_they_are(path: Path) -> None:
         return
     check(source)
     check(source, 80)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_the_examples_have_this_layout(path: Path) -> None:
+    source = path.read_text("utf-8")
+    assert formatted(source) == source
+
+
+KEPT = """\
+def step (t: f32)
+         (a: i64) (b: i64) : i64 =
+  loop x = a for i < b do
+    if x < 0 then 0
+    else if x > b then b
+    else x + i
+
+entry main [n] (xs: [n]i64) : []i64 =
+  let ys =
+    xs with [0] =
+      n + 1
+  let zs =
+    tabulate_2d n n (\\i j ->
+      let k = i + j
+      in ys[k])
+  in map2 (\\a bs ->
+             let b = bs[0]
+             in a + b) ys[1 : n - 1 : 2] zs
+"""
+
+
+def test_what_stands_on_one_line_stays_there() -> None:
+    assert check(KEPT) == KEPT
 
 
 @pytest.mark.skipif(not SUITE.name, reason="FUTHARK_SUITE names no folder of Futhark programs")

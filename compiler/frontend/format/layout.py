@@ -34,7 +34,7 @@ Items = Sequence[tuple[Break, Doc]]
 _GLUED = frozenset(
     "qualname bind_name bind_op size_param type_param sizename t_name t_unit t_unique t_array "
     "t_array_any t_size t_size_any t_exists m_name mt_name p_name p_wild p_unit p_op p_constr "
-    "p_neg literal infix rinfix e_field e_unit e_op path e_range e_range_step d_slice e_open_in "
+    "p_neg literal infix rinfix e_field e_unit e_op path e_range e_range_step e_open_in "
     "e_index e_section path_index".split()
 )
 _SPACED = frozenset(
@@ -47,6 +47,8 @@ _LISTS = frozenset("t_tuple t_record p_tuple p_record e_tuple e_record e_array".
 _LETS = frozenset("e_let e_letfun e_letop e_letinfix e_letwith letdef".split())
 _TYPE_PARAMS = ("size_param", "type_param")
 _SYMBOLS = frozenset("OP MINUS STAR LT BAR BANG EQ QUALOP".split())
+_BEFORE_LAMBDA = 60
+"""Characters of arguments at most that a last argument may follow on their line."""
 SPACE = Space()
 
 
@@ -164,6 +166,16 @@ class Documents:
             parts += [self.doc(comma), self._line_to(item), self.doc(item)]
         return Group(*parts, align=True)
 
+    def d_slice(self, nodes: Sequence[Node]) -> Doc:
+        """`i:n:s`; spaces around colons where an operand has operators."""
+        apart = any(not isinstance(node, Token) and node.data == "e_ops" for node in nodes)
+        parts: list[Doc] = []
+        for number, node in enumerate(nodes):
+            colons = number and _is(node, "COLON") and _is(nodes[number - 1], "COLON")
+            parts += [SPACE] if parts and apart and not colons else []
+            parts.append(self.doc(node))
+        return Cat(parts)
+
     def _chain(self, start: Doc, items: Items, nest: int = 0) -> Doc:
         """Place items behind each other, or below: all of those between two that begin lines."""
         run, multi = [start], start.multi
@@ -211,7 +223,7 @@ class Documents:
         )
 
     def _definition(self, nodes: Sequence[Node]) -> Doc:
-        """Lay out `def f 't (x: t): t = e`, parameters on one line or below each other."""
+        """Lay out `def f 't (x: t): t = e`, parameters as the lines have them."""
         *head, eq, body = nodes
         return Group(self._head(head), SPACE, self.doc(eq), self._body(body))
 
@@ -234,8 +246,8 @@ class Documents:
             elif _is(node, *_TYPE_PARAMS) and typed:
                 params += [SPACE, self.doc(node)]
             else:
-                params += [self._line_to(node), self.doc(node)]
-        return Cat((*(names if params else names[:-1]), Group(*params, align=True), *result))
+                params.append(Group(self._line_to(node), self.doc(node)))
+        return Cat((*(names if params else names[:-1]), Cat(params, align=True), *result))
 
     def attr_dec(self, nodes: Sequence[Node]) -> Doc:
         """Lay out an attribute above its declaration."""
@@ -358,9 +370,9 @@ class Documents:
 
     def _if(self, nodes: Sequence[Node]) -> list[Doc]:
         if_, cond, then, yes, else_, no = nodes
-        parts = [self.doc(if_), SPACE, self.doc(cond)]
-        parts += [self._line_to(then), self.doc(then), SPACE, self.doc(yes)]
-        parts += [self._line_to(else_), self.doc(else_), SPACE]
+        start = [self.doc(if_), SPACE, self.doc(cond)]
+        start += [self._line_to(then), self.doc(then), SPACE, self.doc(yes)]
+        parts = [Group(*start), self._line_to(else_), self.doc(else_), SPACE]
         if not isinstance(no, Token) and no.data == "e_if":
             return [*parts, Group(*self._if(no.children))]
         return [*parts, self.doc(no)]
@@ -374,7 +386,8 @@ class Documents:
         else:
             line = self._line_to(form)
             parts += [self._spaced(head), line if line.broken else SPACE]
-        return Group(*parts, self.doc(form), SPACE, self.doc(do), self._body(body), align=True)
+        header = Group(*parts, self.doc(form), SPACE, self.doc(do))
+        return Group(header, self._body(body), align=True)
 
     def e_match(self, nodes: Sequence[Node]) -> Doc:
         """Lay out cases below each other."""
@@ -395,12 +408,33 @@ class Documents:
         return Group(self.doc(start), self._spaced(head), self._body(body), align=True)
 
     def e_apply(self, nodes: Sequence[Node]) -> Doc:
-        """Lay out a function and its arguments, these below each other."""
+        """Lay out a function and its arguments: on one line, or below each other.
+
+        What follows an argument of several lines on its last line stays there.
+        """
         function, *args = nodes
-        parts: list[Doc] = []
-        for arg in args:
-            parts += [self._line_to(arg), self.doc(arg)] if parts else [self.doc(arg)]
+        lines = [self._line_to(arg) for arg in args[1:]]
+        last = _lambda_in(args[-1])
+        before = [self.doc(arg) for arg in (args[:-1] if last else args)]
+        if last and before and not any(line.broken for line in lines):
+            width = sum(doc.width + 1 for doc in before)
+            if width <= _BEFORE_LAMBDA and not any(doc.multi or doc.lead for doc in before):
+                return self._hanging(function, before, last)
+        docs = [*before, self.doc(args[-1])] if last else before
+        parts, several = docs[:1], docs[0].multi
+        for line, doc in zip(lines, docs[1:], strict=True):
+            parts += [Group(line, doc)] if several and not line.broken else [line, doc]
+            several = several or doc.multi
         return Cat((self.doc(function), SPACE, Group(*parts, align=True)))
+
+    def _hanging(self, function: Node, before: Sequence[Doc], last: Tree[Token]) -> Doc:
+        r"""Lay out `f x (\y -> ..)`; the lines of the last part begin at `f`, indented."""
+        opener, inner, closer = last.children
+        assert isinstance(inner, Tree)
+        start, *head, body = inner.children
+        parts = [self.doc(function), *(part for doc in before for part in (SPACE, doc)), SPACE]
+        parts += [self.doc(opener), self.doc(start), self._spaced(head)]
+        return Cat((*parts, Group(self._body(body)), self.doc(closer)), align=True)
 
     def e_ops(self, nodes: Sequence[Node]) -> Doc:
         """Lay out operators, which begin lines; those of one precedence align."""
@@ -458,13 +492,15 @@ class Documents:
             if isinstance(base, Token) or base.data != "e_with":
                 line, update = items[0]
                 if len(items) == 1 and not line.broken:
-                    return Cat((self.doc(base), SPACE, update))
+                    return Cat((self.doc(base), SPACE, update), align=True)
                 return self._chain(self.doc(base), items[::-1], nest=2)
             nodes = base.children
 
     def _update(self, nodes: Sequence[Node]) -> Doc:
         word, path, eq, value = nodes
-        return Cat((self._spaced((word, path, eq)), SPACE, self.doc(value)))
+        line = self._line_to(value)
+        shown = self._below(value) if line.broken else Cat((SPACE, self.doc(value)))
+        return Cat((self._spaced((word, path, eq)), shown))
 
     def e_ascript(self, nodes: Sequence[Node]) -> Doc:
         """`e : t`, `e :> t`."""
@@ -481,6 +517,14 @@ class _Chain:
     level: int
     start: Doc
     items: list[tuple[Break, Doc]]
+
+
+def _lambda_in(node: Node) -> Tree[Token] | None:
+    """Return an argument that is a function in parentheses, or None."""
+    if isinstance(node, Token) or node.data != "e_paren" or len(node.children) != 3:
+        return None
+    inner = node.children[1]
+    return node if not isinstance(inner, Token) and inner.data == "e_lambda" else None
 
 
 def _symbol(infix: Node) -> str:
