@@ -101,7 +101,7 @@ def test_a_full_disk_costs_the_results_and_not_the_answer(
     monkeypatch.setattr(OpenFile, "write", Mock(side_effect=OSError("no space left")))
     answer = {"ok": True, "data": spooled(results, b"abc")}
     assert results.take("x", answer) == {"ok": True}
-    with pytest.raises(AppError, match="not kept any more"):
+    with pytest.raises(AppError, match="no longer stored"):
         results.part("x", 0, "")
 
 

@@ -147,7 +147,7 @@ def test_a_literal_is_not_called_after_a_parameter_of_the_prelude() -> None:
     source = "entry main [n] (xs: [n][1]i64) = map (\\row -> [0] ++ map (+ 1) row) xs"
     found = explanations.attempts(AttemptsRequest(source))["attempts"]
     told = [one["because"] for one in found if one["rule"] == "shortcircuit/concat"]
-    assert any(text.startswith("The array literal in line 1 is made outside") for text in told)
+    assert any(text.startswith("The array literal in line 1 is created outside") for text in told)
 
 
 def test_a_column_of_the_same_row_may_be_the_one_that_is_written() -> None:
