@@ -153,7 +153,7 @@ def test_what_was_chosen_is_told() -> None:
 
     ((kind, because),) = told(SCAN)
     assert kind == "applied"
-    assert "up to 23 elements" in because
+    assert "up to 23 consecutive elements" in because
     assert "once per 5888 elements" in because
     ((kind, because),) = told(PROGRAMS["wide"])
     assert (kind, "up to 3 elements" in because) == ("applied", True)
