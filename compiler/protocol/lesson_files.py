@@ -79,8 +79,8 @@ class LessonFile:
 
 
 TABS = (
-    "memory", "proof", "selection", "remarks", "bounds", "warps", "layouts", "graph", "versions",
-    "compare", "tests", "notebook", "bench",
+    "memory", "proof", "selection", "remarks", "bounds", "warps", "formulas", "layouts", "graph",
+    "versions", "compare", "tests", "notebook", "bench",
 )  # fmt: skip
 """Details of the page that a lesson can open."""
 _PARTS = ("text", "program", "after", "solution", "lines")

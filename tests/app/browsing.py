@@ -200,7 +200,7 @@ def pane(page: Page, number: int = 0) -> Locator:
 
 KINDS = {
     **dict.fromkeys(("Selection", "Proof", "Remarks", "Index functions", "Graph"), "Why"),
-    **dict.fromkeys(("Warps", "Bounds", "Versions"), "Cost"),
+    **dict.fromkeys(("Warps", "Bounds", "Versions", "Formulas"), "Cost"),
     **dict.fromkeys(("Tests", "Bench", "Notebook"), "Run"),
 }
 """Of panes of the details; others are the only ones of their kind, which has their name."""

@@ -479,6 +479,14 @@ def fusion() -> dict[str, Any]:
     return {"ok": True, "before": [], "after": [], "attempts": [], "names": {}}
 
 
+def formulas() -> dict[str, Any]:
+    """One function with one statement."""
+    cost = {"work": "2*n", "span": "2", "moved": "8*n", "made": "4*n", "at_most": False}
+    stm = {"text": "ys", "src": [[1, 1, 1, 5]], "depth": 0, "cost": cost, "free": False}
+    main = {"name": "main", "cost": cost, "unknown": [], "statements": [stm]}
+    return {"ok": True, "stage": "fused", "against": "", "functions": [main], "amounts": []}
+
+
 def index_functions() -> dict[str, Any]:
     """A matrix that is as it is or transposed."""
     change = {
@@ -597,8 +605,9 @@ def told(request: dict[str, Any]) -> list[dict[str, Any]]:
         case "costs" | "tests" as op:
             nothing = {"costs": [], "sizes": {}, "unknown": []}
             return [{"ok": True, **({"tags": [], "cases": []} if op == "tests" else nothing)}]
-        case "interference" | "index_functions" | "fusion" as op:
-            return [{"interference": interference, "fusion": fusion}.get(op, index_functions)()]
+        case "interference" | "index_functions" | "fusion" | "formulas" as op:
+            found = {"interference": interference, "fusion": fusion, "formulas": formulas}
+            return [found.get(op, index_functions)()]
         case "lifetimes":
             return [lifetimes(request)]
         case "tuning":

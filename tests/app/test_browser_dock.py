@@ -14,7 +14,7 @@ ORDER = """() => [...document.querySelectorAll('.work > .column')].map(column =>
     [...group.querySelectorAll(':scope > .tabs-bar [role=tab]')].map(tab => tab.textContent)
       .join(' ') || group.getAttribute('aria-label')))"""
 TABS = ["Memory", "Proof", "Selection", "Remarks", "Index functions", "Graph", "Bounds"]
-TABS += ["Warps", "Versions", "Compare", "Tests", "Notebook", "Bench"]
+TABS += ["Warps", "Formulas", "Versions", "Compare", "Tests", "Notebook", "Bench"]
 DETAILS = " ".join(TABS)
 
 

@@ -67,6 +67,7 @@ LOOKS = {
     "Proof": ["attempts", "cells"],
     "Bounds": ["bounds"],
     "Warps": ["accesses"],
+    "Formulas": ["formulas"],
     "Index functions": ["index_functions"],
     "Graph": ["fusion"],
     "Versions": ["tuning"],
@@ -75,7 +76,7 @@ LOOKS = {
 }
 
 
-DETAILS = [*"Proof Bounds Warps Graph Versions Tests Remarks".split(), "Index functions"]
+DETAILS = [*"Proof Bounds Warps Formulas Graph Versions Tests Remarks".split(), "Index functions"]
 
 
 def test_an_edit_costs_one_request_whatever_is_seen(page: Page, asked: Asked) -> None:

@@ -34,6 +34,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "interference": {"op": "interference"},
     "fusion": {"op": "fusion"},
     "index functions": {"op": "index_functions"},
+    "formulas": {"op": "formulas"},
     "lifetimes": {"op": "lifetimes"},
     "lifetimes in bytes": {"op": "lifetimes", "values": {"n": 3}},
     "tuning": {"op": "tuning"},
