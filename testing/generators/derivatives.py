@@ -93,7 +93,7 @@ class _Function:
                 f"rotate {self.at()} {xs}",
                 f"map (\\i -> {xs}[(i * 3 + 1) % {SIZE}] * {a}) (iota {SIZE})",
                 f"(copy {xs}) with [{self.at()}] = {a} * {ys}[{self.at()}]",
-                f"scatter (copy {xs}) [1, 3, 1, 9] {ys}",
+                f"scatter (copy {xs}) [1, 3, 0, 9] {ys}",
                 f"reduce_by_index (copy {xs}) (+) 0 [1, 3, 1, 9] {ys}",
                 f"reduce_by_index (copy {xs}) f64.max (-9) [1, 3, 1, 9] {ys}",
                 f"reduce_by_index (map f64.sin {xs}) (\\a b -> a + b + a * b / 8) 0 [1, 0, 1, 9] (map f64.cos {ys})",
