@@ -142,7 +142,7 @@ class _Writer:
                 f"({prim}.trunc {x})",
                 f"({prim}.round {x})",
                 f"({prim}.sqrt ({prim}.abs {x}))",
-                f"({prim}.copysign {x} {y})",
+                f"({prim}.copysign {x} (let s = {y} in if {prim}.isnan s then 1 else s))",
                 f"({prim}.bool ({prim}.isnan {x}))",
             )
         bits = DTYPE[prim].itemsize * 8

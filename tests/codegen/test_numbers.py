@@ -274,3 +274,31 @@ def test_a_square_is_one_product(at: Prim) -> None:
             assert np.array_equal(np.signbit(one), np.signbit(other))
     cuda = plain(Compilation(source, Options(target="cuda")).result("cuda").text)
     assert "pow" not in cuda
+
+
+ZERO_MINUS = {
+    "an integer": "0 - AT.i32 i",
+    "an unsigned one": "0 - AT.u8 (u8.i32 i)",
+    "a truth value": "0 - AT.bool (i > 0)",
+    "a size": "0 - AT.abs (AT.i32 i)",
+    "a zero that follows": "AT.trunc (AT.bool (AT.isnan (AT.i32 i))) - AT.i32 i",
+    "a zero of branches": "(if i > 5 then 0 else 0) - AT.i32 i",
+    "a power": "0 - AT.i32 i ** 2",
+    "a zero less two": "0 - AT.i32 i - AT.i32 i",
+}
+
+
+@needs_cc
+@pytest.mark.parametrize("what", ZERO_MINUS)
+@pytest.mark.parametrize("at", ["f16", "f32", "f64"])
+def test_zero_minus_zero_is_not_below_zero(at: Prim, what: str) -> None:
+    """GCC writes `0.0 - y` as `-y`, if it knows that `y` is not -0.0."""
+    source = f"entry main (is: []i32) = map (\\i -> {ZERO_MINUS[what].replace('AT', at)}) is"
+    given = [np.array([0, 0, 1, 0], np.int32)]
+    work = Compilation(source)
+    (wanted,) = interp.run(work.result("soa").prog, "main", given)
+    assert np.signbit(wanted).tolist() == [False, False, True, False]
+    for settings in QUICK, Settings():
+        (found,) = run_c(c_text(source), "main", given, settings=settings).values
+        assert np.array_equal(found, wanted)
+        assert np.array_equal(np.signbit(found), np.signbit(wanted))

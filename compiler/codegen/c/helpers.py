@@ -76,6 +76,7 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "if (e & 1) r = ($U)(r * (uint64_t)x); "
         "x = ($U)(x * (uint64_t)x); } return ($T)r;",
     ),
+    "minus": ("$T minus_$P($T a, $T b)", "return ($T)(a - b);"),
     "square": ("$T square_$P($T a)", "return ($T)(a * a);"),
     "shl": ("$T shl_$P($T a, $T b)", "return (uint64_t)b >= $W ? 0 : ($T)(($U)a << b);"),
     "shr": ("$T shr_$P($T a, $T b)", "return (uint64_t)b >= $W ? 0 : ($T)(a >> b);"),

@@ -16,6 +16,7 @@ from compiler.codegen.c.helpers import helper, to_int
 from compiler.codegen.c.types import C_TYPE, c_literal, c_name
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
 from compiler.ir.sizes import prim_of
+from compiler.ir.walk import se_parts
 
 _LEVEL: dict[str, int] = {
     op: level
@@ -147,6 +148,8 @@ class Scalars:
             return self.shift(op, at, lhs, rhs)
         if at == "bool":
             return self.infix(op, lhs, rhs)
+        if op == "-" and at[0] == "f" and type(rhs) is not Var and _may_fold_to_zero(lhs):
+            return self.call("minus", at, self.show(lhs), self.show(rhs)), _ATOM
         return self.cut(at, *self.infix(op, lhs, rhs))
 
     def infix(self, op: str, lhs: SE, rhs: SE) -> tuple[str, int]:
@@ -309,3 +312,23 @@ class Scalars:
 
 def _same(op: str, se: SE) -> bool:
     return type(se) is Bin and se.op == op and prim_of(se) == se.at
+
+
+def _may_fold_to_zero(se: SE) -> bool:
+    """Return True for a float that a C compiler may know to be 0.0 when it reads the text.
+
+    GCC writes `0.0 - y` as `-y` then, if it knows that `y` is not -0.0 (an integer's value, an
+    absolute value): of 0 that makes -0.0. Through a function it does not.
+    """
+    match se:
+        case Var():
+            return False
+        case Lit(value):
+            return bool(value == 0)
+        case Conv(src, _, arg):
+            return type(arg) is not Var and (src[0] != "f" or _may_fold_to_zero(arg))
+        case Bin(_, _, lhs, rhs):
+            return _may_fold_to_zero(lhs) and _may_fold_to_zero(rhs)
+        case Select(_, then, orelse):
+            return _may_fold_to_zero(then) or _may_fold_to_zero(orelse)
+    return any(_may_fold_to_zero(one) for one in se_parts(se))
