@@ -24,9 +24,10 @@ from compiler.runtime import nvrtc
 from compiler.runtime.observer import build
 from compiler.runtime.runner import Settings, run_c
 from compiler.semantics import interp
-from testing import numbers
+from testing import kernels, numbers
 from testing.numbers import OPERATORS, UNARY, Function
 from tests.codegen.helpers import needs_cc, needs_nvrtc
+from tests.runtime.cuda_on_cpu import needs_cxx
 
 COUNT = 1 << 14
 QUICK = Settings(flags=("-O1",))
@@ -274,6 +275,17 @@ def test_a_square_is_one_product(at: Prim) -> None:
             assert np.array_equal(np.signbit(one), np.signbit(other))
     cuda = plain(Compilation(source, Options(target="cuda")).result("cuda").text)
     assert "pow" not in cuda
+
+
+@needs_cxx
+def test_the_square_of_an_f16_is_rounded_in_kernels_before_it_is_used() -> None:
+    """A square is exact in f32, and so are its quotients by the number."""
+    source = "entry main (xs: []f16) = map (\\x -> (x ** 2) / x / x) xs"
+    xs = np.arange(1, 128).astype(np.float16)
+    work = Compilation(source, Options(target="cuda"))
+    found = np.asarray(kernels.observed(work, "main", [xs], "random")[0])
+    assert np.array_equal(found, xs * xs / xs / xs)
+    assert (found != 1).any()
 
 
 ZERO_MINUS = {

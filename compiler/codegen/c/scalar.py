@@ -131,6 +131,11 @@ class Scalars:
         self.helpers[called] = text
         return f"{called}({', '.join(args)})"
 
+    def rounded_call(self, name: str, at: Prim, *args: SE) -> tuple[str, int]:
+        """Print a call of a helper function that computes a float, rounded to its type."""
+        text = self.call(name, at, *map(self.show, args))
+        return (self.half(text), _CAST) if at == "f16" else (text, _ATOM)
+
     # --- operators ---------------------------------------------------------------------------
 
     def binary(self, op: str, at: Prim, lhs: SE, rhs: SE) -> tuple[str, int]:
@@ -149,7 +154,7 @@ class Scalars:
         if at == "bool":
             return self.infix(op, lhs, rhs)
         if op == "-" and at[0] == "f" and type(rhs) is not Var and _may_fold_to_zero(lhs):
-            return self.call("minus", at, self.show(lhs), self.show(rhs)), _ATOM
+            return self.rounded_call("minus", at, lhs, rhs)
         return self.cut(at, *self.infix(op, lhs, rhs))
 
     def infix(self, op: str, lhs: SE, rhs: SE) -> tuple[str, int]:
@@ -184,7 +189,7 @@ class Scalars:
             if op == "/":
                 return self.cut(at, *self.infix("/", lhs, rhs))
             if op == "**" and type(rhs) is Lit and rhs.value == 2:
-                return self.call("square", at, self.show(lhs)), _ATOM
+                return self.rounded_call("square", at, lhs)
             return self.math_call(op, at, (lhs, rhs))
         safe = type(rhs) is Lit and rhs.value not in (0, -1)
         if op != "**" and (at[0] == "u" or (safe and op in ("//", "%%"))):
