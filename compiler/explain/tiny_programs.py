@@ -497,6 +497,11 @@ BY_RULE: dict[str, Tiny] = {
     ),
     "cuda/read-only": Tiny("entry main (xs: []i32) = map (+ 1) xs", "[1, 2]", target="cuda"),
     "cuda/narrow": Tiny("entry main (xs: []i32) = map (+ 1) xs", "[1, 2]", target="cuda"),
+    "kernels/kept-rows": Tiny(
+        "entry main [n][m] (xss: [n][m]f32) =\n  map (\\xs -> map (/ f32.sum xs) xs) xss",
+        "[[1.0f32, 3.0f32]]",
+        target="cuda",
+    ),
     "kernels/fma": Tiny(
         "entry main (xs: []f32) (y: f32) = map (\\x -> x * x + y) xs",
         "[1.0f32, 2.0f32] 3.0f32",

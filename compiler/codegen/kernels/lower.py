@@ -51,6 +51,7 @@ from compiler.codegen.kernels.fuse_scan_map import (
     total,
 )
 from compiler.codegen.kernels.hists import PASSES, SHARED_BINS, hist_stage, plan
+from compiler.codegen.kernels.kept_rows import KEPT_ROWS, keep_rows
 from compiler.codegen.kernels.large_tiles import BUSY, LARGE_TILES, enlarge
 from compiler.codegen.kernels.look_back import BECAUSE, LOOK_BACK, LookBack
 from compiler.codegen.kernels.map_squares import squares
@@ -117,6 +118,7 @@ KERNELS = Pass(
         SQUARES,
         FITTED,
         FEWER,
+        KEPT_ROWS,
         RESIDENT,
         ROUNDS,
         SUNK,
@@ -248,6 +250,9 @@ class _Lowering:
         otherwise = Lit(threads, "i64") if busy is None else busy
         fewer = fewer_threads(made, points, otherwise, many)
         busy = self.ctx.commit(FEWER, kernel.prov, fewer) or busy
+        kept = keep_rows(made, self.same.get(id(kernel)))
+        if code := self.ctx.commit(KEPT_ROWS, kernel.prov, kept):
+            made = replace(made, body=code)
         return k.Launch(made, "blocks", points, busy=busy, prov=kernel.prov)
 
     def tiled(self, kernel: imp.Kernel, name: str) -> imp.Stms:
