@@ -145,6 +145,13 @@ def test_it_is_told_where_and_can_be_switched_off() -> None:
     assert "fma" not in plain(work_of("a sum", "f32", FMA.id).result("cuda").text)
 
 
+def test_a_line_of_a_product_that_moves_is_linked_with_the_sum() -> None:
+    source = "entry main (xs: []f32) =\n  map (\\x ->\n let t = x * 0.3\n in t + 1) xs"
+    text = compiled(source, "cuda").result("cuda").text
+    (line, *_) = (one for one in text if "fmaf(" in one.text)
+    assert {span.line for span in line.src} >= {3, 4}
+
+
 def test_of_wide_points_each_is_fused() -> None:
     text = plain(work_of("a sum", "f32").result("kernels").text)
     assert text.count("fma(") == 4 + 1 + 1  # of a thread with four points, of its rest, of one each

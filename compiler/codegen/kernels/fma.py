@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from operator import is_
+from typing import Any
 
 from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.remarks import Applied
 from compiler.base.rules import Rule
-from compiler.base.spans import merge_prov
+from compiler.base.spans import Prov, merge_prov
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.parts import map_bodies, map_expressions, statements
 from compiler.codegen.kernels import nodes as k
@@ -71,7 +72,9 @@ class _Fusing:
             for stm in statements(kernel.body)
             if isinstance(stm, imp.Declare | imp.Assign | k.Fetch | k.Shuffle | k.Exchange)
         }
-        self.products: dict[Name, Bin] = {}
+        self.products: dict[Name, imp.Define] = {}
+        self.moved: list[Prov] = []
+        """Where the products come from that the current statement takes."""
         self.taken: set[Name] = set()
         self.places: list[imp.Stm] = []
 
@@ -85,7 +88,7 @@ class _Fusing:
             made = map_bodies(self.rewritten(stm), self.stms)
             moves = bool(some) and self.may_move(made, counts)
             if moves and isinstance(made, imp.Define) and isinstance(made.value, Bin):
-                self.products[made.name] = made.value
+                self.products[made.name] = made
                 self.taken.discard(made.name)
             out.append((made, moves))
         kept = tuple(s for s, moves in out if not (moves and getattr(s, "name", "") in self.taken))
@@ -101,11 +104,14 @@ class _Fusing:
         return alone and not reads(stm.value) & self.variables
 
     def rewritten(self, stm: imp.Stm) -> imp.Stm:
-        """Rewrite a statement's values."""
-        new = map_expressions(stm, self.fuse)
-        if new is not stm:
-            self.places.append(stm)
-        return new
+        """Rewrite a statement's values; it stands for the products that it takes as well."""
+        self.moved = []
+        new: Any = map_expressions(stm, self.fuse)
+        if new is stm:
+            return stm
+        self.places.append(stm)
+        made: imp.Stm = replace(new, prov=merge_prov(new.prov, *self.moved)) if self.moved else new
+        return made
 
     def fuse(self, se: SE) -> SE:
         """Rewrite an expression."""
@@ -128,7 +134,9 @@ class _Fusing:
             return se
         if isinstance(se, Var) and se.name in self.products:
             self.taken.add(se.name)
-            return self.products[se.name]
+            taken = self.products[se.name]
+            self.moved.append(taken.prov)
+            return taken.value if isinstance(taken.value, Bin) else None
         return None
 
 
