@@ -23,6 +23,7 @@ from compiler.base.remarks import Applied, Outcome
 from compiler.base.rules import Rule
 from compiler.base.spans import Prov
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import statements
 from compiler.codegen.index import add, mul
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.block_sizes import EACH
@@ -30,7 +31,6 @@ from compiler.codegen.kernels.nodes import OWN, THREAD, THREADS
 from compiler.codegen.kernels.read_only import read_only
 from compiler.codegen.kernels.same_blocks import Same
 from compiler.codegen.kernels.threads import i64
-from compiler.codegen.kernels.walk import statements
 from compiler.codegen.traits import reads
 from compiler.ir.nodes import SE, Bin, Lit, Var
 from compiler.ir.sizes import poly_of
