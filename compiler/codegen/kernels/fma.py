@@ -106,11 +106,12 @@ class _Fusing:
     def rewritten(self, stm: imp.Stm) -> imp.Stm:
         """Rewrite a statement's values; it stands for the products that it takes as well."""
         self.moved = []
-        new: Any = map_expressions(stm, self.fuse)
-        if new is stm:
-            return stm
-        self.places.append(stm)
-        made: imp.Stm = replace(new, prov=merge_prov(new.prov, *self.moved)) if self.moved else new
+        made: imp.Stm = map_expressions(stm, self.fuse)
+        if made is not stm:
+            self.places.append(stm)
+        if self.moved:
+            new: Any = made
+            made = replace(new, prov=merge_prov(new.prov, *self.moved))
         return made
 
     def fuse(self, se: SE) -> SE:
