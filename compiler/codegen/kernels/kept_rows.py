@@ -47,7 +47,7 @@ TURN = f"{OWN}turn"
 ELEMENT = f"{OWN}element"
 _Other = imp.For | imp.While | imp.Assert | k.Stride | k.Barrier | k.Shuffle | k.Exit
 Key = tuple[Name, Poly, SE]
-"""What a traversal loads: the block, the cell as a function of ELEMENT, and the row's end."""
+"""Of a load: the block, the cell as a function of ELEMENT, and the end of the row."""
 
 
 @dataclass(frozen=True, slots=True)
