@@ -51,7 +51,7 @@ Key = tuple[Name, Poly, SE]
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RowElement:
     """An element that traversals share: its private array, and the loads by identity."""
 
     array: Name
@@ -69,12 +69,12 @@ def keep_rows(kernel: k.Kernel, same: Same | None) -> Outcome[imp.Stms]:
             steady = not key[1].names() - {ELEMENT} & changing and not reads(key[2]) & changing
             if load.block in unwritten and steady and ELEMENT in key[1].names():
                 found.setdefault(key, []).append(load)
-    kept: list[Kept] = []
+    kept: list[RowElement] = []
     for loads in found.values():
         size = sum(BYTES[one.load.prim] for one in kept) + BYTES[loads[0].prim]
         if len(loads) > 1 and size * EACH <= MOST_BYTES:
             array = f"{OWN}{loads[0].name.removeprefix(OWN)}_row"
-            kept.append(Kept(array, loads[0], frozenset(map(id, loads))))
+            kept.append(RowElement(array, loads[0], frozenset(map(id, loads))))
     if not kept:
         return None
     private = [
@@ -160,7 +160,7 @@ def _always(stms: imp.Stms) -> Iterator[imp.Stm]:
             yield stm
 
 
-def _with_kept(stride: k.Stride, kept: list[Kept]) -> imp.Stms:
+def _with_kept(stride: k.Stride, kept: list[RowElement]) -> imp.Stms:
     """Return a traversal whose first turns are unrolled, and share kept elements."""
     used = {id(load): one for one in kept for load in _always(stride.body) if id(load) in one.uses}
     if not used:
