@@ -156,7 +156,7 @@ def test_what_was_chosen_is_told() -> None:
     assert "up to 23 consecutive elements" in because
     assert "once per 5888 elements" in because
     ((kind, because),) = told(PROGRAMS["wide"])
-    assert (kind, "up to 3 elements" in because) == ("applied", True)
+    assert (kind, "up to 3 consecutive elements" in because) == ("applied", True)
     ((kind, because),) = told(PROGRAMS["too wide"])
     assert (kind, "one element of 72 bytes" in because) == ("missed", True)
     assert told(SUM) == []
