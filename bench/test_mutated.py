@@ -53,6 +53,6 @@ def test_every_explanation_is_read_and_says_where_it_stands() -> None:
         re.compile(one["says"])
         assert one["why"]
         assert set(re.findall(r"docs/([\w.]+)", one["why"])) <= pages
-    assert "Futhark 0.25 takes signed ones" in language
+    assert "Futhark 0.25 accepts only signed types" in language
     assert command.explained("c: it fails: Range -9223372036854775807...0 is invalid.", known)
     assert not command.explained("c: it fails: Range 1...0 is invalid.", known)

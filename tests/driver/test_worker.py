@@ -237,7 +237,7 @@ def test_inputs_that_are_too_long_as_text_are_refused_before_they_are_made() -> 
     assert worker.answer({**request, "sizes": {"n": 1000, "m": 1000}})["ok"]
     # Few enough, but each has many digits.
     answer = worker.answer({**request, "sizes": {"n": 400_000, "m": 400_000}})
-    assert "characters; at most 4000000" in answer["error"]["message"]
+    assert "characters, but at most 4000000" in answer["error"]["message"]
     del request["longest"]
     assert len(worker.answer({**request, "sizes": {"n": 400_000, "m": 4}})["input"]) > 4_000_000
 

@@ -268,7 +268,7 @@ def test_the_generations_agree_on_every_array_that_none_of_them_copies() -> None
             points = list(itertools.product(*map(range, chain.shapes()[-1])))
             cells = [chain.index(at, divmod) for at in points]
             assert cells == [composed.index(at, divmod) for at in points], name
-            if "single" not in copied:
+            if "single" not in copied and name not in walk.computed:
                 assert cells == [single.index(*at) for at in points], name
             compared += 1
     assert compared >= 10

@@ -78,7 +78,7 @@ def test_whoever_asks_is_told_what_was_known() -> None:
     work = compiled(HEAD + KNOWN["filter"], Options())
     work.result("flat")
     told = [one for one in work.remarks() if one.rule == "simplify/elements"]
-    assert any("how" in one.because for one in told)
+    assert any("bounds its elements" in one.because for one in told)
 
 
 def test_a_small_map_of_literals_is_computed() -> None:

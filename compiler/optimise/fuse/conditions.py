@@ -110,10 +110,9 @@ def fits_a_block(first: ir.Stm, second: ir.Stm) -> Missed | None:
     need, room = _combined(one) + _combined(other), _ROOM[type(one)]
     if need <= room:
         return None
-    what = "scans" if isinstance(one, ir.Scan) else "reductions"
     return Missed(
-        f"{names_of(first)} and {names_of(second)} are {what} of together {need} bytes "
-        f"per element, but shared memory has room for {room}."
+        f"{names_of(first)} and {names_of(second)} in one pass would need {need} bytes of shared "
+        f"memory per element, but a block of threads has room for {room}."
     )
 
 
