@@ -38,7 +38,7 @@ def test_what_is_shown_of_a_program_takes_one_run_of_the_pass(
     before = Shortcut.run
 
     def counted(self: Shortcut) -> object:
-        made.append(self.now.tree.fun.name)
+        made.append(self.state.now.tree.fun.name)
         return before(self)
 
     source = "entry main [n] (xs: [n]i32) = map (+ 1) xs ++ map (* 2) xs -- only here"
