@@ -27,7 +27,5 @@ def test_the_message_leads_to_what_it_means_and_to_both_places(
     assert "with [0] = 5" in selected
     with context.expect_page() as opened:
         message.get_by_role("link", name="U001").press("Enter")
-    expect(opened.value.get_by_role("heading", level=1)).to_contain_text(
-        "used after it was consumed"
-    )
+    expect(opened.value.get_by_role("heading", level=1)).to_contain_text("after it was consumed")
     context.close()

@@ -456,7 +456,7 @@ def test_results_go_where_the_caller_wants_them(program: DeviceProgram) -> None:
         ([there(program, np.zeros((3, 2), np.int32))], "must be an array of float32"),
         ([None, out], "the result is a number"),
         ([there(program, np.zeros((3, 2), np.float32), strides=(4, 12))], "row-major"),
-        ([there(program, np.zeros((3, 2), np.float32), data=(place, True))], "written to"),
+        ([there(program, np.zeros((3, 2), np.float32), data=(place, True))], "writable"),
         ([np.zeros((3, 2), np.float32)], "no array"),
     ):
         with pytest.raises(UsageError, match=says):

@@ -131,8 +131,10 @@ def test_a_filter_moves_its_elements_and_little_else() -> None:
 def test_one_scan_more_looks_through_no_list_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """Statements that are looked at, for filters one after the other."""
     seen: list[int] = []
-    find = fuse_scan_map._uses
-    monkeypatch.setattr(fuse_scan_map, "_uses", lambda stms: seen.append(len(stms)) or find(stms))
+    find = fuse_scan_map.free_names
+    monkeypatch.setattr(
+        fuse_scan_map, "free_names", lambda stms: seen.append(len(stms)) or find(stms)
+    )
     counts = []
     for n in (10, 20, 40):
         steps = [f"let xs{at + 1} = filter (> {at}) xs{at}" for at in range(n)]

@@ -223,7 +223,7 @@ def unknown_member(prim: str, name: str) -> str:
         to, source = (found[2], prim) if found[1] == "to" else (prim, found[2])
         return f"Convert it with `{to}.{source}`."
     if name in ("pow", "square", "power"):
-        return "A power is written `a ** b`."
+        return "Write a power as `a ** b`."
     if prim in INTS and name in member_names("f32"):
         return f"It is in the modules of the floating-point types, as `f32.{name}`."
     return _VALUES.get(name, "")
