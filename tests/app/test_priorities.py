@@ -232,7 +232,7 @@ def test_the_next_job_of_a_worker_is_as_quick_as_any(
     assert pool.ask(SHORT, PATIENCE)["ok"]
     held = worker_of(pool)
     monkeypatch.setattr(os, "setpriority", recording)
-    assert pool.ask({"op": "show", "source": endless.inlined(10)}, PATIENCE)["ok"]
+    assert pool.ask({"op": "show", "source": endless.inlined(10), "packed": True}, PATIENCE)["ok"]
     assert lowered
     assert held in pool.pids(), "the worker is kept"
     assert until(lambda: set(lowered).isdisjoint(threads(held))), "that thread has ended"

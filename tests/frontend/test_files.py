@@ -183,7 +183,7 @@ def test_a_failure_names_its_file_and_the_calls_that_led_there(backend: str, sta
     assert told["calls"] == [[2, 51, 2, 66], [3, 61, 3, 71]]
     assert told["rendered"].startswith("lib/pick.fut:4:3: Index [3] out of bounds")
     assert "\n4 |   xs[offset + i]\n" in told["rendered"]
-    assert told["rendered"].endswith("from the inside: line 2, line 3.")
+    assert told["rendered"].endswith("innermost first: line 2, line 3.")
 
 
 def test_the_chain_of_calls_goes_through_modules_and_local_functions() -> None:
@@ -405,7 +405,7 @@ def test_the_command_line_names_files_as_they_are_named_from_its_folder(
     assert main(["run", "m.fut", "--entry", "main", "--input", "../input"]) == 1
     told = capsys.readouterr().err
     assert told.startswith("../lib/pick.fut:4:3: Index [2] out of bounds")
-    assert "from the inside: line 2, line 3." in told
+    assert "innermost first: line 2, line 3." in told
 
 
 def test_the_command_line_tells_the_file_of_an_error(
@@ -527,5 +527,5 @@ def test_what_is_told_of_an_imported_file_names_the_caller(
     assert all(line.startswith(f"{folder}/vec.fut:3:6, called from 3:3: ") for line in told)
     assert main([*shown, "other", "--target", "cuda"]) == 1
     refused = capsys.readouterr().err
-    assert refused.startswith(f"{folder}/vec.fut:5:46: error[L009]: How much memory")
+    assert refused.startswith(f"{folder}/vec.fut:5:46: error[L009]: The size of the r")
     assert f"\n{program}:4:27: It is called from here.\n4 | entry other" in refused

@@ -172,4 +172,4 @@ def test_a_run_that_depends_on_data_is_not_tuned_by_guesses() -> None:
     on = TuningInput("", "main", [np.array([1, 2]), np.arange(2)])
     found = program.outcome(on, {})
     assert found.time == math.inf
-    assert "depends on the data" in found.failure
+    assert "depend on the data" in found.failure
