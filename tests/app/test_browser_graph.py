@@ -80,7 +80,7 @@ def test_a_link_keeps_the_graph_and_the_sums_that_were_seen(browser: Browser, ad
         assert asked == []
         # Another one is not kept, and says so.
         graphs.get_by_label("Graph of").select_option("simplified")
-        expect(graphs).to_contain_text("Graphs are made by the compiler as it is today.")
+        expect(graphs).to_contain_text("Graphs are made by today's compiler.")
     with browser.new_context(java_script_enabled=False) as context:
         plain = context.new_page()
         plain.goto(link)

@@ -51,7 +51,7 @@ def test_an_attempt_is_shown_with_its_proof_and_its_picture(page: Page) -> None:
     expect(page.locator(".cells-table:visible tbody tr")).to_have_count(10)
     expect(page.locator(".cells-table:visible tbody tr").first).to_have_text("5[0]–")
     page.get_by_label("n", exact=True).last.fill("2")
-    expect(page.locator(".broken")).to_contain_text("do not meet n ≥ 2·b + 1")
+    expect(page.locator(".broken")).to_contain_text("do not satisfy n ≥ 2·b + 1")
 
 
 def test_a_proof_can_be_taken_along(page: Page) -> None:

@@ -201,7 +201,7 @@ def test_a_picture_that_the_browser_cannot_save_is_told(page: Page, cannot: str)
     page.evaluate(f"() => {{ {cannot} }}")
     menu.get_by_role("button", name=re.compile("^Save 32 lanes.* as .png")).click()
     expect(menu.get_by_role("status")).to_have_text(
-        "This browser cannot make a .png of this picture. Save it as .svg."
+        "This browser cannot save this picture as .png. Save it as .svg."
     )
 
 

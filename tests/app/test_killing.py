@@ -382,4 +382,4 @@ def test_a_stopping_server_answers_what_waits(site: Site) -> None:
     site.master.send_signal(signal.SIGTERM)
     with waiting.makefile("rb") as response:
         assert b"503" in response.readline()
-        assert any(b"being stopped" in line for line in response)
+        assert any(b"shutting down" in line for line in response)
