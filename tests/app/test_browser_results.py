@@ -173,7 +173,7 @@ def test_inputs_come_out_of_files_and_are_kept_with_the_program(page: Page, tmp_
     np.save(wrong, np.zeros(3, np.int8))
     page.locator(".run-field input[type=file]").set_input_files(wrong)
     expect(page.locator(".run-fields .said")).to_have_text(
-        "The file holds []i8, and the parameter takes [][]f64."
+        "The file holds []i8, but the parameter takes [][]f64."
     )
     page.get_by_role("button", name="Keep in the program").click()
     expect(page.locator(".source")).to_contain_text("[[0.1f64, -2.0f64]] }")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 from app import server
 from app.worker import COMMAND
 from compiler.sandbox import kernel
+from testing.waiting import until
 from tests.app.conftest import FAKE, SOURCE
 from tests.app.serving import Serve, connect, read_answer, servers
 
@@ -33,13 +35,20 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
 
 def web_process(port: int) -> int:
     """The process that answers: the child of the one that was started with this port."""
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        words = path.read_bytes().split(b"\0")
-        if str(port).encode() in words:
-            children = path.parent / "task" / path.parent.name / "children"
-            if len(found := children.read_text().split()) == 1:
-                return int(found[0])
-    raise AssertionError("no server has this port")
+    found: list[str] = []
+
+    def is_there() -> bool:
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):  # processes end meanwhile
+                if str(port).encode() in path.read_bytes().split(b"\0"):
+                    children = path.parent / "task" / path.parent.name / "children"
+                    found[:] = children.read_text().split()
+                    if len(found) == 1:
+                        return True
+        return False
+
+    assert until(is_there), "no server has this port"
+    return int(found[0])
 
 
 def megabytes(process: int, what: str = "VmRSS") -> float:
