@@ -15,3 +15,6 @@ def test_costs_of_functions_and_statements_are_told(page: Page) -> None:
     for row in rows.all():
         assert [cell.inner_text() for cell in row.locator("td").all()] == ["2*n", "2", "8*n", "4*n"]
     expect(rows.last.get_by_role("button")).to_have_text("ys")
+    expect(page.locator("#panel-formulas .cost-part code")).to_have_text(
+        ["work", "span", "moved", "made"]
+    )

@@ -7,8 +7,8 @@ import type { CostFormula, FormulasAnswer, FunctionFormula, StatementFormula } f
 import type { PaneKind } from "./pane";
 
 const PARTS = {
-  work: "operators, and elements read and written",
-  span: "the same along the longest chain",
+  work: "operations, and elements read and written",
+  span: "the same along the longest chain of dependent steps",
   moved: "bytes of the elements read and written",
   made: "bytes of the arrays made",
 } as const;
@@ -27,9 +27,10 @@ class Formulas implements Asked<"formulas"> {
     );
     replace(
       place,
-      h("p", { class: "quiet" }, `For each call, or each time that a statement is reached, in stage ${answer.stage}.`),
+      h("p", { class: "quiet" }, `Costs of one call, or of one execution of a statement, in stage ${answer.stage}.`),
       ...answer.functions.flatMap((one) => this.of(one)),
       ...told,
+      ...NAMES.map((name) => h("p", { class: "quiet cost-part" }, h("code", {}, name), `: ${PARTS[name]}`)),
     );
   }
 
