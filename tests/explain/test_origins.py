@@ -24,9 +24,9 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut")
 SIGNS = {
     "max": ("max", "Max"),
     "%": ("%", "mod_"),
-    "+": ("+", "Add", "fma("),
-    "-": ("-", "fma("),
-    "*": ("*", "fma("),
+    "+": ("+", "Add", "fma"),
+    "-": ("-", "fma"),
+    "*": ("*", "fma"),
 }
 """How operators are written in C and CUDA, where that may not be as in the source."""
 
