@@ -143,7 +143,7 @@ def test_bytes_that_are_not_what_they_should_be_are_no_answer(change: str) -> No
         "data": PackedAnswer(good.piece, b"\xff" + good.data),
         "json": packed.packed({"stages": {"c": {"text": None, "lines": [1]}}}),
     }
-    with pytest.raises(AppError, match="none"):
+    with pytest.raises(AppError, match="malformed"):
         packed.opened({"ok": True, "packed": broken[change]})
     assert packed.opened({"ok": True, "packed": good})["text"] == "x" * 10_000
 
