@@ -32,7 +32,7 @@ UNCLOSED = Code(
 LITERAL = Code(
     "S004",
     "Not exactly one character between single quotes",
-    "Write one character between single quotes: `'a'`, or an escape such as `'\n'`, "
+    "Write one character between single quotes: `'a'`, or an escape such as `'\\n'`, "
     "`'\\x41'` or `'\\65'`. Write several characters as a string, `\"ab\"`, of type "
     "`[]u8`.",
     wrong="def slash: u8 = '\\/'",
