@@ -67,6 +67,23 @@ _TOGETHER = (
     "The kernel builds them from other arrays, or their places are unknown before the kernel."
 )
 
+_AS_THEY_LIE = (
+    (
+        COLUMNS,
+        are_columns,
+        "Columns are reduced in their row-major layout: neighbouring threads take neighbouring "
+        "columns, and each block of threads takes some of the rows. Nothing is copied.",
+    ),
+    (
+        MAP_SQUARES,
+        reads_across,
+        "Neighbouring threads read elements that lie far apart, each of them once: blocks of "
+        "threads read squares of them as they lie, and put them in order in shared memory. "
+        "Nothing is copied.",
+    ),
+)
+"""Kernels of a GPU that need no copy for their order: rule, condition and reason."""
+
 
 def coalesce(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
     """Lay arrays out in another order where threads in lockstep access distant cells.
@@ -148,22 +165,9 @@ class _Coalescing:
             for each in moved:
                 self.bind(each, scope)
             return
-        if self.ctx.target.in_step and are_columns(exp, scope.types):
-            because = (
-                "Columns are reduced in their row-major layout: neighbouring threads "
-                "take neighbouring columns, and each block of threads takes some of "
-                "the rows. Nothing is copied."
-            )
-            if self.ctx.commit(COLUMNS, stm.prov, Applied(True, because)) is not None:
-                self.bind(stm, scope)
-                return
-        if self.ctx.target.in_step and reads_across(exp, scope.types):
-            because = (
-                "Neighbouring threads read elements that lie far apart, each of them once: blocks "
-                "of threads read squares of them as they lie, and put them in order in shared "
-                "memory. Nothing is copied."
-            )
-            if self.ctx.commit(MAP_SQUARES, stm.prov, Applied(True, because)) is not None:
+        for rule, holds, because in _AS_THEY_LIE if self.ctx.target.in_step else ():
+            reason = Applied(True, because)
+            if holds(exp, scope.types) and self.ctx.commit(rule, stm.prov, reason) is not None:
                 self.bind(stm, scope)
                 return
         by_rows, views = self.by_rows(exp, scope)
